@@ -144,14 +144,14 @@ static float by_epoch(tg_context *ctx, tg_function *f, float *x,
     return sum;
 }
 
-/* A copy of all parameters. */
+/* A copy of all parameters, and the mean loss of each epoch. */
 typedef struct snapshot {
     unsigned char bytes[PARAMETERS][MAX_BYTES];
     float losses[EPOCHS];
 } snapshot;
 
-static void train_and_keep(int threads, bool as_epochs, float *x,
-                           int64_t *labels, snapshot *out)
+static void train_model(int threads, bool as_epochs, float *x, int64_t *labels,
+                        snapshot *out)
 {
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.threads = threads;
@@ -188,25 +188,25 @@ int main(void)
                       (features[2] * features[3] > 0);
     }
 
-    static snapshot kept[2][2]; /* by threads, by way */
+    static snapshot trained[2][2]; /* by threads, by as_epochs */
     for (int threads = 1; threads <= 2; threads++)
-        for (int way = 0; way < 2; way++)
-            train_and_keep(threads, way, x, labels, &kept[threads - 1][way]);
+        for (int as_epochs = 0; as_epochs < 2; as_epochs++)
+            train_model(threads, as_epochs, x, labels,
+                        &trained[threads - 1][as_epochs]);
 
     for (int i = 0; i < EPOCHS; i++)
         printf("epoch %d: mean loss %.4f\n", i + 1,
-               (double)kept[0][0].losses[i]);
+               (double)trained[0][0].losses[i]);
     for (int threads = 1; threads <= 2; threads++)
-        printf("threads: %d, one call of a step after the other and one call "
-               "of an epoch end %s\n",
+        printf("%d thread(s): calls per step and calls per epoch: %s\n",
                threads,
-               memcmp(&kept[threads - 1][0], &kept[threads - 1][1],
+               memcmp(&trained[threads - 1][0], &trained[threads - 1][1],
                       sizeof(snapshot))
-                   ? "differently"
-                   : "with the same bits");
-    printf("one thread and two end %s\n",
-           memcmp(&kept[0][1], &kept[1][1], sizeof(snapshot))
-               ? "differently"
-               : "with the same bits");
+                   ? "different bits"
+                   : "same bits");
+    printf("one thread and two: %s\n",
+           memcmp(&trained[0][1], &trained[1][1], sizeof(snapshot))
+               ? "different bits"
+               : "same bits");
     return 0;
 }

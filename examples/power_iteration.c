@@ -96,7 +96,7 @@ int main(void)
 
     fill_restless(data);
     if (tg_call(f, TG_ARGS(matrix), TG_RESULTS()) == TG_ERROR_LIMIT)
-        printf("no end: %s\n", tg_error(ctx));
+        printf("no convergence: %s\n", tg_error(ctx));
 
     tg_tensor_release(matrix);
     tg_function_release(f);

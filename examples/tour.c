@@ -54,11 +54,11 @@ static void call(tg_context *ctx, tg_function *f, float *data, int64_t n)
 
 static void show_tracing(tg_context *ctx, tg_function *f, float *data)
 {
-    puts("Tracing: the callback runs once, and what it recorded in each call.");
+    puts("Tracing: the callback runs once, its graph in each call.");
     call(ctx, f, data, 4);
     call(ctx, f, data, 4);
     print_text(tg_function_text(f, TG_TEXT_GRAPH));
-    puts("Another shape is traced for any length, which then serves all:");
+    puts("Another length is traced as unknown; that trace serves all lengths:");
     call(ctx, f, data, 8);
     call(ctx, f, data, 64);
     print_text(tg_explain_retrace(f));
@@ -159,8 +159,8 @@ static void show_timing(tg_context *ctx, tg_function *f, float *data)
     check(b);
     puts("Timing: one call with 64 elements.");
     MEASURE("plain C function", by_hand(data, plain, 64));
-    MEASURE("tg_run, with all settled before by tg_bind", check(!tg_run(b)));
-    MEASURE("tg_call, which finds the trace and checks",
+    MEASURE("tg_run, prepared by tg_bind", check(!tg_run(b)));
+    MEASURE("tg_call, with lookup and checks",
             check(!tg_call(f, TG_ARGS(x), TG_RESULTS(&y))));
     printf("  all give the same bits: %s\n",
            memcmp(tg_tensor_data(y), plain, sizeof(plain)) ? "no" : "yes");

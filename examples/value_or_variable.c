@@ -65,7 +65,7 @@ int main(void)
     if (tg_call(g, TG_ARGS(tg_value_of(v), x), TG_RESULTS(&y)))
         printf("  move_on(value of v, tensor): %s\n", tg_error(ctx));
 
-    puts("A value is of the time before the call, a variable is live:");
+    puts("A value is a snapshot from before the call, a variable is live:");
     check(!tg_call(g, TG_ARGS(v, tg_value_of(v)), TG_RESULTS(&y)));
     printf("  move_on(v, value of v)          = %d\n", number(y));
     check(!tg_call(g, TG_ARGS(v, v), TG_RESULTS(&y)));

@@ -7,9 +7,9 @@
  * kernel are divided among the threads; a barrier separates dependent kernels.
  * With one thread, no barrier is called.
  *
- * Generated code accesses the members of the frame by index;
- * jit/llvm/emit/llvm_frame.c has the same structure as an LLVM type and asserts the
- * offsets.
+ * Generated code accesses the members of the frame by index. In
+ * jit/llvm/emit/llvm_frame.c the same structure is an LLVM type; the offsets
+ * are asserted there.
  */
 #ifndef TGI_ENTRY_ABI_H
 #define TGI_ENTRY_ABI_H

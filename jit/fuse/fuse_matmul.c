@@ -115,7 +115,7 @@ static bool is_contiguous_along(const tgi_fuse_state *s, tgi_ref ref, int axis)
     return axis == tgi_fuse_rank(s, ref) - 1;
 }
 
-static bool is_below(tgi_dim dim, int64_t n)
+static bool is_known_below(tgi_dim dim, int64_t n)
 {
     return tgi_dim_is_known(dim) && dim < n;
 }
@@ -133,7 +133,7 @@ static bool should_copy_rows(const tgi_fuse_state *s, const matmul *p)
 {
     return !is_contiguous_along(s, p->a.ref, p->a.inner) &&
            !fits_in(p, p->m, p->k, MAX_UNCOPIED_A_BYTES) &&
-           !is_below(p->m, 2) && !is_below(p->n, MIN_COPY_COLUMNS);
+           !is_known_below(p->m, 2) && !is_known_below(p->n, MIN_COPY_COLUMNS);
 }
 
 /* The parameter of the variable that an operand is a view of, if this graph
@@ -162,9 +162,9 @@ static bool can_memoise(const tgi_fuse_state *s, const matmul *p)
 
 static bool should_pack(const tgi_fuse_state *s, const matmul *p)
 {
-    return !is_below(p->n, TGI_PANEL_ROW_BYTES / p->bytes) &&
-           !is_below(p->m,
-                     can_memoise(s, p) ? MIN_MEMO_ROWS : MIN_PACK_ROWS + 1) &&
+    return !is_known_below(p->n, TGI_PANEL_ROW_BYTES / p->bytes) &&
+           !is_known_below(p->m, can_memoise(s, p) ? MIN_MEMO_ROWS
+                                                   : MIN_PACK_ROWS + 1) &&
            !(is_contiguous_along(s, p->b.ref, p->b.outer) &&
              fits_in(p, p->n, p->k, MAX_UNPACKED_B_BYTES));
 }
@@ -285,8 +285,8 @@ bool tgi_fuse_packs_rhs(const tgi_fuse_state *s, tgi_ref ref)
 {
     const matmul p = matmul_of(s, ref);
     return uses_micro_kernel(&p) &&
-           !is_below(p.n, TGI_PANEL_ROW_BYTES / p.bytes) &&
-           !is_below(p.m, MIN_PACK_ROWS + 1);
+           !is_known_below(p.n, TGI_PANEL_ROW_BYTES / p.bytes) &&
+           !is_known_below(p.m, MIN_PACK_ROWS + 1);
 }
 
 tg_status tgi_fuse_add_matmul(tgi_fuse_state *s, tgi_ref ref)

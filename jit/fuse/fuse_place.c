@@ -81,7 +81,7 @@ static bool is_split(const tgi_domain *outer, const tgi_domain *inner,
            run >= (vectors == TGI_COLUMNS ? MIN_SPLIT_K : MIN_SPLIT_ELEMENTS);
 }
 
-static bool is_matmul(const tgi_task *task)
+static bool is_columns_matmul(const tgi_task *task)
 {
     return task->kind == TGI_TASK_REDUCE && task->reduce.op == TGI_OP_MATMUL &&
            task->vectors == TGI_COLUMNS;
@@ -102,7 +102,7 @@ static position match_domain(const tgi_fuse_kernel *k, const tgi_task *task)
     }
     tgi_domain own = tgi_domain_join(&task->outer, &task->inner);
     /* The micro-kernel of a matmul needs all registers. */
-    if (k->has_matmul || is_matmul(task)) {
+    if (k->has_matmul || is_columns_matmul(task)) {
         p.is_possible = false;
         return p;
     }
@@ -134,7 +134,7 @@ bool tgi_fuse_is_aligned(const tgi_fuse_state *s, const tgi_task *writer,
 }
 
 /* Lanes over which a phase distributes elements. */
-static int lanes_of(const tgi_fuse_state *s, const tgi_task *task)
+static int tree_lanes(const tgi_fuse_state *s, const tgi_task *task)
 {
     return tgi_tree_lanes(tgi_fuse_dtype(s, task->node));
 }
@@ -152,7 +152,7 @@ static void find_phase(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
             continue;
         n_reductions++;
         if ((task->vectors == TGI_ROWS &&
-             lanes_of(s, other) != lanes_of(s, task)) ||
+             tree_lanes(s, other) != tree_lanes(s, task)) ||
             n_reductions == MAX_REDUCTIONS) {
             /* Try the next phase. */
             p->phase++;
@@ -221,9 +221,9 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
             task->kind == TGI_TASK_CHECK || task->kind == TGI_TASK_HOST ||
             task->kind == TGI_TASK_REGION || task->kind == TGI_TASK_PACK ||
             task->kind == TGI_TASK_SCATTER ||
-            (tgi_task_has_source(task) && !is_matmul(task)),
+            (tgi_task_has_source(task) && !is_columns_matmul(task)),
         .has_reduction = task->kind == TGI_TASK_REDUCE,
-        .has_matmul = is_matmul(task),
+        .has_matmul = is_columns_matmul(task),
         .vectors = task->vectors,
         .n_phases = 1,
         .outer = task->outer,

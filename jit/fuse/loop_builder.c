@@ -299,8 +299,8 @@ bool tgi_loop_builder_shift(tgi_loop_builder *b, const tgi_task *task,
 }
 
 /* The address of an expression node, with shifts. */
-static bool access_of(tgi_loop_builder *b, const tgi_expr_node *expr_node,
-                      tgi_access *out_access)
+static bool build_access(tgi_loop_builder *b, const tgi_expr_node *expr_node,
+                         tgi_access *out_access)
 {
     tgi_dim strides[TG_MAX_RANK];
     if (!tgi_fuse_leaf_access(b->state, expr_node, out_access))
@@ -319,7 +319,7 @@ static bool access_of(tgi_loop_builder *b, const tgi_expr_node *expr_node,
 static uint32_t position_of(tgi_loop_builder *b, const tgi_expr_node *expr_node)
 {
     tgi_access access;
-    if (!access_of(b, expr_node, &access))
+    if (!build_access(b, expr_node, &access))
         return 0;
     return add_position(b, expr_node->node, &access);
 }
@@ -363,7 +363,7 @@ static uint32_t build_load(tgi_loop_builder *b, const tgi_task *task,
             : expr_node->node;
     const tgi_buffer_id buffer = tgi_fuse_buffer_of(s, from);
     tgi_access access;
-    if (tgi_buffer_id_is_none(buffer) || !access_of(b, expr_node, &access))
+    if (tgi_buffer_id_is_none(buffer) || !build_access(b, expr_node, &access))
         return 0;
     access.buffer = buffer;
     access.index = access.index ? index : 0;

@@ -90,6 +90,16 @@ typedef struct tgi_stride {
     bool is_negative;
 } tgi_stride;
 
+static inline bool tgi_stride_is_zero(tgi_stride stride)
+{
+    return stride.distance == 0;
+}
+
+static inline bool tgi_stride_is_one(tgi_stride stride)
+{
+    return stride.distance == 1 && !stride.is_negative;
+}
+
 /*
  * Element offset + sum of stride[axis] * index[axis] of a buffer. The inner
  * axis follows the outer ones. If `index` is not 0, a gather adds

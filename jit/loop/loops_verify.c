@@ -180,7 +180,7 @@ static tg_status verify_reduction(const tgi_kernel_loops *k, size_t i)
 }
 
 /* For the operands of the matmul, see llvm_matmul_tiling.c. */
-static tg_status verify_fold(const tgi_kernel_loops *k, size_t i)
+static tg_status verify_epilogue(const tgi_kernel_loops *k, size_t i)
 {
     const tgi_loop_store *store = &k->stores.data[i];
     const tgi_access *access = &k->accesses.data[store->access];
@@ -232,7 +232,7 @@ static tg_status verify_store(const tgi_loops *loops, const tgi_kernel_loops *k,
     REQUIRE(store->level == TGI_LEVEL_INNER ||
                 access->stride[k->n_outer].distance == 0,
             "store above its loop level", i);
-    return store->epilogue_op ? verify_fold(k, i) : TG_OK;
+    return store->epilogue_op ? verify_epilogue(k, i) : TG_OK;
 }
 
 static tg_status verify_check(const tgi_loops *loops, const tgi_kernel_loops *k,

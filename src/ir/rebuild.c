@@ -98,7 +98,8 @@ static bool copy_node(tgi_rebuild *rebuild, tgi_ref old, tgi_ref *inputs)
             return false;
         node.attr = regions;
     }
-    tgi_ref ref = rebuild->visit(rebuild, old, &node);
+    tgi_ref ref = rebuild->visit ? rebuild->visit(rebuild, old, &node)
+                                 : tgi_graph_add(rebuild->out, &node);
     tgi_rebuild_regions_free(regions);
     if (ref == TGI_REBUILD_DROPPED)
         return true;

@@ -19,8 +19,8 @@ struct tgi_rebuild {
     tgi_graph *out;
     tgi_ref *map; /* old ref to new; 0: dropped */
     /*
-     * Returns the new ref for `node`, whose inputs are new refs (0: dropped).
-     * The default is tgi_graph_add(out, node). 0 on failure (recorded).
+     * Returns the new ref for `node`, whose inputs are new refs (0: dropped);
+     * 0 on failure (recorded). NULL copies every node.
      */
     tgi_ref (*visit)(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node);
     /* Rewrites the graphs of SWITCH and LOOP nodes, usually by the same pass;

@@ -52,8 +52,7 @@ static double now_ms(void)
 static tg_status inspect_graph(const char *stage, const tgi_graph *graph,
                                const tgi_pass_options *options)
 {
-    tg_status status =
-        options->verify ? tgi_graph_verify(graph) : TG_OK;
+    tg_status status = options->verify ? tgi_graph_verify(graph) : TG_OK;
     if (status == TG_ERROR_INTERNAL) {
         tgi_error_copy copy;
         tgi_error_save(&copy);

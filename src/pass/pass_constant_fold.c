@@ -176,7 +176,7 @@ static tgi_ref fold_node(tgi_graph *graph, const tgi_node *node, int64_t bytes,
 /* -- Broadcasts of scalars ------------------------------------------------- */
 
 /* The scalar constant that `ref` broadcasts, or 0. */
-static tgi_ref broadcast_scalar(const tgi_graph *graph, tgi_ref ref)
+static tgi_ref broadcast_constant(const tgi_graph *graph, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
     if (node->op != TGI_OP_BROADCAST ||
@@ -195,7 +195,7 @@ static bool fold_scalar_broadcast(tgi_graph *graph, const tgi_node *node,
     if (!tgi_op_is_elementwise(node->op) || node->n_inputs > 3)
         return false;
     for (uint32_t i = 0; i < node->n_inputs; i++)
-        if (!(inputs[i] = broadcast_scalar(graph, node->inputs[i])))
+        if (!(inputs[i] = broadcast_constant(graph, node->inputs[i])))
             return false;
     tgi_node scalar = *node;
     scalar.inputs = inputs;

@@ -13,13 +13,6 @@
 #include "ir/rebuild.h"
 #include "pass/pass.h"
 
-static tgi_ref copy_node(tgi_rebuild *rebuild, tgi_ref old,
-                         const tgi_node *node)
-{
-    (void)old;
-    return tgi_graph_add(rebuild->out, node);
-}
-
 static void mark_live(const tgi_graph *graph, bool *is_live)
 {
     for (size_t i = 0; i < graph->results.n; i++)
@@ -39,8 +32,7 @@ tg_status tgi_pass_dead(const tgi_graph *in, tgi_graph **out_graph)
     if (!is_live)
         return tgi_error_memory();
     mark_live(in, is_live);
-    tgi_rebuild rebuild = {
-        .in = in, .visit = copy_node, .region = tgi_pass_dead, .keep = is_live};
+    tgi_rebuild rebuild = {.in = in, .region = tgi_pass_dead, .keep = is_live};
     tg_status status = tgi_rebuild_run(&rebuild);
     tgi_free(is_live);
     *out_graph = rebuild.out;

@@ -163,7 +163,7 @@ static tgi_ref add_to_caller(tgi_graph *out, const tgi_node *node, void *user)
 }
 
 /* Adds node `ref` of the callee to the caller. */
-static bool copy_node(inliner *inl, const tgi_import *t, tgi_ref ref)
+static bool import_node(inliner *inl, const tgi_import *t, tgi_ref ref)
 {
     tgi_node node = *tgi_graph_node(t->callee, ref);
     for (uint32_t i = 0; i < node.n_inputs; i++)
@@ -236,7 +236,7 @@ static bool copy_callee(inliner *inl, const tgi_import *t, tgi_ref old,
         t->refs[callee->params.data[i].node] = ref;
     }
     for (tgi_ref ref = 1; ref <= callee->n_nodes; ref++)
-        if (!t->refs[ref] && !copy_node(inl, t, ref))
+        if (!t->refs[ref] && !import_node(inl, t, ref))
             return false;
     inl->first_value[old] = (uint32_t)inl->values.n + 1;
     for (size_t i = 0; i < callee->results.n; i++)

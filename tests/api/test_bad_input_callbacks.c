@@ -28,7 +28,7 @@ static void fail_in_words(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_matmul(in[0], in[0]));
 }
 
-Test(bad_input, a_callback_that_fails_says_it_in_its_own_words)
+Test(bad_input, a_failing_callback_gives_its_own_message)
 {
     session s;
     session_begin(&s);
@@ -137,7 +137,7 @@ static void apply_without_arguments(tg_trace *t, const tg_value *in,
     tg_apply_at((tg_function *)user, NULL, 2, NULL, 0, TG_HERE);
 }
 
-Test(bad_input, a_callback_that_misuses_its_trace_is_told_so)
+Test(bad_input, misuse_of_a_trace_is_an_error)
 {
     session s;
     session_begin(&s);
@@ -173,7 +173,7 @@ Test(bad_input, a_callback_that_misuses_its_trace_is_told_so)
     session_end(&s);
 }
 
-Test(bad_input, what_belongs_into_a_callback_fails_outside)
+Test(bad_input, operations_fail_outside_a_callback)
 {
     tg_value y = {1, 1};
     tg_return_at(NULL, NULL, 0, TG_HERE);

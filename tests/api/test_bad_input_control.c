@@ -57,7 +57,7 @@ static void check_rows_at(int line, const row *rows, size_t n, void *user)
                                "line %d, row %zu: no \"%s\" in \"%s\"", line,
                                i, rows[i].pieces[k], tg_error(NULL));
         check_place(tg_function_name(f));
-        /* It can be requested again; nothing was kept. */
+        /* It can be requested again; no state was left. */
         cr_assert_eq(tg_function_trace_count(f), 0);
         tg_tensor_release(x);
         tg_function_release(f);
@@ -177,7 +177,8 @@ Test(bad_input, predicates_are_bool_scalars_and_indices_integer_scalars)
         {vector_index, TG_ERROR_SHAPE, {"switch: ", "index is i32[3]"}},
         {float_trips, TG_ERROR_DTYPE,
          {"for: ", "number of iterations is f64[]", "integer scalar"}},
-        {vector_trips, TG_ERROR_SHAPE, {"for: ", "number of iterations is i64[3]"}},
+        {vector_trips, TG_ERROR_SHAPE,
+         {"for: ", "number of iterations is i64[3]"}},
         {test_of_floats, TG_ERROR_DTYPE,
          {"while: ", "test returns f32[]", "bool scalar"}},
         {test_of_vectors, TG_ERROR_SHAPE,
@@ -434,7 +435,7 @@ CALLBACK(no_branch_list)
     tg_switch(0, NULL, 2, NULL, TG_ARGS(in[0]), NULL, 0);
 }
 
-Test(bad_input, wrong_numbers_of_values_are_told)
+Test(bad_input, wrong_numbers_of_values_are_reported)
 {
     static const row rows[] = {
         {body_returns_nothing, TG_ERROR_INVALID_ARGUMENT,
@@ -528,7 +529,7 @@ CALLBACK(string_value)
     tg_for(1, keep, NULL, TG_ARGS("three"), NULL, 0);
 }
 
-Test(bad_input, what_is_NULL_or_no_operand_is_refused)
+Test(bad_input, null_and_invalid_operands_are_refused)
 {
     static const row rows[] = {
         {null_then, TG_ERROR_INVALID_ARGUMENT, {"cond: ", "NULL"}},

@@ -158,7 +158,7 @@ CALLBACK(by_loop)
     use_gradient(y, in[0]);
 }
 
-Test(bad_input, gradients_that_do_not_exist_say_why)
+Test(bad_input, missing_gradients_have_a_reason)
 {
     check_refused(by_integer, TG_ERROR_INVALID_ARGUMENT,
                   "neg: an operand is a gradient that does not exist",
@@ -212,17 +212,17 @@ CALLBACK(fails)
     tg_fail(t, "no gradient today");
 }
 
-static void ask(tg_callback *backward, const tg_value *in)
+static void call_with(tg_callback *backward, const tg_value *in)
 {
     tg_value y[2];
     tg_custom_gradient(pass_on, backward, NULL, TG_ARGS(in[0], in[1]), y, 2);
     tg_gradient(y[0], in[0]);
 }
 
-CALLBACK(ask_one_too_few) { ask(one_too_few, in); }
-CALLBACK(ask_another_shape) { ask(of_another_shape, in); }
-CALLBACK(ask_another_type) { ask(of_another_type, in); }
-CALLBACK(ask_failing) { ask(fails, in); }
+CALLBACK(return_one_too_few) { call_with(one_too_few, in); }
+CALLBACK(return_another_shape) { call_with(of_another_shape, in); }
+CALLBACK(return_another_type) { call_with(of_another_type, in); }
+CALLBACK(return_failure) { call_with(fails, in); }
 
 CALLBACK(too_many_results)
 {
@@ -238,14 +238,14 @@ CALLBACK(no_backward)
 
 Test(bad_input, gradients_of_ones_own)
 {
-    check_refused(ask_one_too_few, TG_ERROR_INVALID_ARGUMENT,
+    check_refused(return_one_too_few, TG_ERROR_INVALID_ARGUMENT,
                   "custom_gradient: ",
                   "the gradient returns 1 value for 2 arguments");
-    check_refused(ask_another_shape, TG_ERROR_SHAPE, "custom_gradient: ",
+    check_refused(return_another_shape, TG_ERROR_SHAPE, "custom_gradient: ",
                   "gradient of argument 0 does not have the shape");
-    check_refused(ask_another_type, TG_ERROR_DTYPE, "custom_gradient: ",
+    check_refused(return_another_type, TG_ERROR_DTYPE, "custom_gradient: ",
                   "i32");
-    check_refused(ask_failing, TG_ERROR_CALLBACK, "no gradient today");
+    check_refused(return_failure, TG_ERROR_CALLBACK, "no gradient today");
     check_refused(too_many_results, TG_ERROR_INVALID_ARGUMENT,
                   "returns 2 results, but 3 were requested");
     check_refused(no_backward, TG_ERROR_INVALID_ARGUMENT, "are NULL");

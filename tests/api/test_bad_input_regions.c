@@ -276,7 +276,7 @@ CALLBACK(fail_deep)
     tg_return(t, y);
 }
 
-Test(bad_input, a_region_that_fails_says_it_in_its_own_words)
+Test(bad_input, a_failing_region_gives_its_own_message)
 {
     n_after = 0;
     check_fails_in_trace(fail_deep, NULL, TG_ERROR_CALLBACK,
@@ -299,7 +299,7 @@ CALLBACK(fail_unrolled)
     n_after = 0;
 }
 
-Test(bad_input, an_unrolled_loop_stops_at_its_failing_trip)
+Test(bad_input, an_unrolled_loop_stops_at_its_failing_iteration)
 {
     n_after = 0;
     check_fails_in_trace(fail_unrolled, NULL, TG_ERROR_CALLBACK,
@@ -317,7 +317,7 @@ CALLBACK(wrong_op_inside)
     tg_cond((bool)1, add_wrong, keep, NULL, TG_ARGS(in[0]), NULL, 0);
 }
 
-Test(bad_input, a_wrong_operation_in_a_region_is_told_as_anywhere)
+Test(bad_input, errors_in_regions_are_reported_as_elsewhere)
 {
     check_fails_in_trace(wrong_op_inside, NULL, TG_ERROR_SHAPE, "matmul",
                          __FILE__);

@@ -81,7 +81,7 @@ static void twice_product(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_matmul(tg_matmul(in[0], in[0]), in[0]));
 }
 
-Test(bound, it_tells_how_much_memory_a_run_has)
+Test(bound, it_reports_the_memory_of_a_run)
 {
     const char *const modes[] = {"off", "auto"};
     const uint64_t stored = 32 * 32 * sizeof(float);
@@ -337,7 +337,7 @@ Test(bound, a_run_that_fails_leaves_the_result_and_can_be_repeated)
     session_end(&s);
 }
 
-Test(bound, what_cannot_be_bound_is_refused)
+Test(bound, invalid_bindings_are_refused)
 {
     session s;
     session_begin(&s);
@@ -348,7 +348,8 @@ Test(bound, what_cannot_be_bound_is_refused)
     cr_assert_null(tg_bind(f, TG_ARGS(x, x), TG_RESULTS(&y)));
     check_record(TG_ERROR_DTYPE, "gather: ");
     cr_assert_null(tg_bind(f, TG_ARGS(x, 0), TG_RESULTS(&y, &y)));
-    check_record(TG_ERROR_INVALID_ARGUMENT, "returns 1 result, but 2 were requested");
+    check_record(TG_ERROR_INVALID_ARGUMENT,
+                 "returns 1 result, but 2 were requested");
     cr_assert_null(y);
     tg_bound_release(NULL);
     check_fails(tg_run(NULL), TG_ERROR_INVALID_ARGUMENT, "tg_run");

@@ -75,7 +75,7 @@ Test(bundle, variables_are_listed_in_field_order)
     session_end(&s);
 }
 
-Test(bundle, only_trainable_ones_can_be_asked_for)
+Test(bundle, filters_select_trainable_variables)
 {
     session s;
     session_begin(&s);
@@ -376,7 +376,7 @@ static void ask_wrongly(tg_trace *t, const tg_value *in, void *user)
                    "the first error sticks");
 }
 
-Test(bundle, what_is_no_bundle_is_an_error)
+Test(bundle, other_operands_than_bundles_are_errors)
 {
     session s;
     session_begin(&s);

@@ -240,7 +240,7 @@ static void overwrite(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, in[0], in[1], test->v);
 }
 
-Test(call, a_value_given_twice_and_assigned_inside_stays_what_it_was)
+Test(call, a_value_passed_twice_and_assigned_inside_is_unchanged)
 {
     session s;
     session_begin(&s);

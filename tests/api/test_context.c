@@ -105,7 +105,7 @@ static tg_function *traced_once(tg_context *ctx, const char *name)
 
 /* -- Dumps ----------------------------------------------------------------- */
 
-Test(context, nothing_is_dumped_unless_asked_for)
+Test(context, nothing_is_dumped_unless_requested)
 {
     folder dir = folder_make();
     tg_context_options options = {.dump_dir = dir.path};
@@ -159,7 +159,7 @@ Test(context, every_pass_can_be_dumped)
     folder_remove(&dir);
 }
 
-Test(context, a_name_cannot_lead_out_of_the_folder)
+Test(context, a_name_cannot_escape_the_directory)
 {
     folder dir = folder_make();
     tg_context_options options = {.dump = "graph", .dump_dir = dir.path};
@@ -379,7 +379,7 @@ static void keep_last(tg_log_level level, const char *component,
     log->n++;
 }
 
-Test(context, the_log_tells_level_and_component)
+Test(context, log_messages_have_level_and_component)
 {
     logged log = {TG_LOG_OFF, "", 0};
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;

@@ -63,7 +63,7 @@ static void check_choice_by_value(session *s)
     tg_function_release(f);
 }
 
-Test(control, a_predicate_may_be_computed_from_what_the_branches_get)
+Test(control, a_predicate_may_depend_on_inputs_of_the_branches)
 {
     check_control(check_choice_by_value);
 }
@@ -301,7 +301,7 @@ static void check_fewer(session *s)
     tg_function_release(f);
 }
 
-Test(control, fewer_results_may_be_asked_for_than_there_are)
+Test(control, fewer_results_may_be_requested_than_returned)
 {
     check_control(check_fewer);
 }
@@ -341,7 +341,7 @@ static void check_pass_through(session *s)
     tg_function_release(f);
 }
 
-Test(control, branches_may_give_back_what_they_got)
+Test(control, branches_may_return_their_inputs)
 {
     check_control(check_pass_through);
 }

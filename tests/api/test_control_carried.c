@@ -13,7 +13,7 @@
                      __attribute__((unused)) const tg_value *in, \
                      __attribute__((unused)) void *user)
 
-/* -- Bodies: trip, a, b ---------------------------------------------------- */
+/* -- Bodies: iteration, a, b ----------------------------------------------- */
 
 CALLBACK(in_place)
 {
@@ -240,7 +240,7 @@ static void run_behind(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(control_carried, what_has_changed_places_stays_where_it_is)
+Test(control_carried, swapped_buffers_stay_live)
 {
     check_modes(run_behind);
 }
@@ -273,7 +273,7 @@ static void run_deciding(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(control_carried, what_decides_is_not_changed_before_it_has_decided)
+Test(control_carried, branch_indices_are_read_before_they_are_overwritten)
 {
     check_modes(run_deciding);
 }
@@ -356,7 +356,7 @@ static void run_branches(session *s, outcome *out)
     }
 }
 
-Test(control_carried, what_one_branch_changes_is_no_copy_because_of_another)
+Test(control_carried, a_copy_in_one_branch_does_not_excuse_a_change_in_another)
 {
     check_modes(run_branches);
 }
@@ -500,7 +500,7 @@ static void check_carried(tg_callback *body, int64_t n, bool is_tiny,
     fuse_end(&fu);
 }
 
-Test(control_carried, what_changes_where_it_is_does_not_move)
+Test(control_carried, in_place_updates_keep_their_buffer)
 {
     check_carried(in_place, 5000, false, 0);
     check_carried(from_both, 5000, false, 0);

@@ -167,7 +167,7 @@ static void check_order(session *s)
     effects_release(&e);
 }
 
-Test(control, line_13_reads_around_a_branch_see_what_was_written_before_them)
+Test(control, line_13_reads_around_a_branch_see_earlier_writes)
 {
     check_control(check_order);
 }
@@ -213,7 +213,7 @@ static void check_old_contents(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_13_what_was_read_before_a_branch_stays_inside_of_it)
+Test(control, line_13_a_value_read_before_a_branch_is_fixed_inside)
 {
     check_control(check_old_contents);
 }
@@ -273,7 +273,7 @@ static void check_failure(session *s)
     effects_release(&e);
 }
 
-Test(control, line_14_a_failure_in_a_branch_stops_what_follows)
+Test(control, line_14_a_failure_in_a_branch_stops_later_steps)
 {
     check_control(check_failure);
 }

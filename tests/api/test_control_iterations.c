@@ -6,7 +6,7 @@
  */
 #include "support/control.h"
 
-/* -- 13: program order across trips ---------------------------------------- */
+/* -- 13: program order across iterations ----------------------------------- */
 
 CALLBACK(grow)
 {
@@ -51,7 +51,7 @@ static void check_order(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_13_reads_in_a_trip_see_what_earlier_trips_wrote)
+Test(control, line_13_reads_see_writes_of_earlier_iterations)
 {
     check_control(check_order);
 }
@@ -87,7 +87,7 @@ static void check_test_reads(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_13_a_test_sees_what_the_body_wrote_and_prints_in_order)
+Test(control, line_13_a_test_sees_writes_of_the_body_and_prints_in_order)
 {
     check_control(check_test_reads);
 }
@@ -153,7 +153,7 @@ static void check_fixed_trips(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_13_the_number_of_trips_is_fixed_at_the_first)
+Test(control, line_13_the_number_of_iterations_is_read_before_the_first)
 {
     check_control(check_fixed_trips);
 }
@@ -194,7 +194,7 @@ static void check_old(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_13_what_was_read_before_a_loop_stays_in_all_trips)
+Test(control, line_13_a_value_read_before_a_loop_is_fixed_inside)
 {
     check_control(check_old);
 }
@@ -235,7 +235,7 @@ static void check_swaps(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_13_variables_may_change_places_in_every_trip)
+Test(control, line_13_variables_may_be_swapped_in_every_iteration)
 {
     check_control(check_swaps);
 }
@@ -299,7 +299,7 @@ static void check_failure(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_14_a_failure_in_a_trip_keeps_the_trips_before)
+Test(control, line_14_a_failure_keeps_effects_of_earlier_iterations)
 {
     check_control(check_failure);
 }
@@ -384,7 +384,7 @@ static void check_failing_test(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_14_a_failing_test_comes_before_its_trip)
+Test(control, line_14_a_failing_test_precedes_its_iteration)
 {
     check_control(check_failing_test);
 }
@@ -472,7 +472,7 @@ static void check_unused_limit(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_14_a_limit_is_kept_though_nobody_uses_the_results)
+Test(control, line_14_a_limit_holds_even_if_results_are_unused)
 {
     check_control(check_unused_limit);
 }

@@ -5,7 +5,7 @@
  */
 #include "support/control.h"
 
-/* -- Trips ----------------------------------------------------------------- */
+/* -- Iterations ------------------------------------------------------------ */
 
 CALLBACK(is_small)
 {
@@ -39,7 +39,7 @@ static void check_while(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_16_a_while_goes_on_as_long_as_its_test_says)
+Test(control, line_16_a_while_runs_while_its_test_is_true)
 {
     check_control(check_while);
 }
@@ -79,7 +79,7 @@ static void check_for(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_16_a_for_goes_round_so_often_and_numbers_its_trips)
+Test(control, line_16_a_for_runs_and_counts_its_iterations)
 {
     check_control(check_for);
 }
@@ -106,7 +106,7 @@ static void check_constant_trips(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_16_zero_trips_give_the_initial_values)
+Test(control, line_16_zero_iterations_return_the_initial_values)
 {
     check_control(check_constant_trips);
 }
@@ -265,7 +265,7 @@ CALLBACK(turn_three)
     tg_return(t, in[2], in[3], in[1]);
 }
 
-CALLBACK(turn)
+CALLBACK(rotate)
 {
     tg_value y[3];
     tg_for(in[0], turn_three, NULL, TG_ARGS(in[1], in[2], in[3]), y, 3);
@@ -275,7 +275,7 @@ CALLBACK(turn)
 static void check_turns(session *s)
 {
     enum { N = 1000 };
-    tg_function *f = tg_function_create(s->ctx, turn, NULL, NULL);
+    tg_function *f = tg_function_create(s->ctx, rotate, NULL, NULL);
     tg_tensor *x[3], *y[3] = {NULL};
     for (int i = 0; i < 3; i++) {
         x[i] = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(N), tg_zeros());
@@ -297,7 +297,7 @@ static void check_turns(session *s)
     tg_function_release(f);
 }
 
-Test(control, large_loop_values_turn_round)
+Test(control, large_loop_values_rotate)
 {
     check_control(check_turns);
 }
@@ -342,8 +342,8 @@ Test(control, a_loop_carries_a_vector_and_captures_a_matrix)
 /* A view of a loop value as the next one, overlapping itself. */
 CALLBACK(turn_over)
 {
-    tg_value turned = tg_transpose(in[1], TG_PERM(1, 0));
-    tg_return(t, turned, tg_slice(tg_concat(0, in[2], in[2]), 0, 1, 4, 1));
+    tg_value transposed = tg_transpose(in[1], TG_PERM(1, 0));
+    tg_return(t, transposed, tg_slice(tg_concat(0, in[2], in[2]), 0, 1, 4, 1));
 }
 
 CALLBACK(turn_often)
@@ -522,7 +522,7 @@ CALLBACK(unroll_five)
     tg_return(t, y);
 }
 
-Test(control, an_unrolled_loop_runs_its_callback_for_each_trip)
+Test(control, an_unrolled_loop_runs_its_callback_for_each_iteration)
 {
     session s;
     session_begin(&s);

@@ -43,7 +43,7 @@ static void check_nested_loops(session *s)
     tg_function_release(f);
 }
 
-Test(control, an_inner_loop_uses_the_trip_of_the_outer_one)
+Test(control, an_inner_loop_uses_the_iteration_of_the_outer_one)
 {
     check_control(check_nested_loops);
 }
@@ -93,7 +93,7 @@ static void check_collatz(session *s)
     tg_function_release(f);
 }
 
-Test(control, a_branch_in_a_loop_chooses_anew_in_every_trip)
+Test(control, a_branch_in_a_loop_is_selected_in_every_iteration)
 {
     check_control(check_collatz);
 }
@@ -259,7 +259,7 @@ CALLBACK(apply_all)
     tg_return(t, y[0], y[1], z[0], z[1], tg_read(a->v));
 }
 
-enum { MOST = 8 };
+enum { MAX_N = 8 };
 
 typedef struct expected {
     int n;
@@ -287,8 +287,8 @@ static float expect_middle(expected *e, int64_t trips, float *x)
 
 static void check_applied_once(session *s, tg_function *f, int n, int trips)
 {
-    const float start[MOST] = {0.5, 1, 2, 3, 0.25, 5, 6, 7};
-    float first[MOST], second[MOST];
+    const float start[MAX_N] = {0.5, 1, 2, 3, 0.25, 5, 6, 7};
+    float first[MAX_N], second[MAX_N];
     expected e = {n, 0};
     memcpy(first, start, sizeof(start));
     const float seen = expect_middle(&e, trips, first);
@@ -322,7 +322,7 @@ static void check_applied(session *s)
         a.inner = tg_function_create(s->ctx, scale_by_extent, a.v, &inner);
         a.middle = tg_function_create(s->ctx, loop_then_branch, &a, &inner);
         tg_function *f = tg_function_create(s->ctx, apply_all, &a, &outer);
-        for (int n = 1; n <= MOST; n += 3)
+        for (int n = 1; n <= MAX_N; n += 3)
             for (int trips = 0; trips < 4; trips++)
                 check_applied_once(s, f, n, trips);
         tg_function_release(f);

@@ -268,7 +268,7 @@ static void double_and_add(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, {tg_mul(in[0], 2), tg_add(in[0], in[1])});
 }
 
-Test(cxx, plain_numbers_have_the_type_of_what_they_meet)
+Test(cxx, plain_numbers_adopt_the_dtype_of_the_other_operand)
 {
     tg_context *ctx = tg_context_create(nullptr);
     tg_function *f = tg_function_create(ctx, double_and_add, nullptr, nullptr);
@@ -341,7 +341,7 @@ static void swap_pair(tg_trace *t, const tg_value *, void *user)
     tg_assign(p->b, a);
 }
 
-Test(cxx, bundles_are_asked_for_with_their_type)
+Test(cxx, bundles_are_requested_with_their_type)
 {
     static const tg_bundle_type other = {"other", 8, pair_fields, 1};
     tg_context *ctx = tg_context_create(NULL);

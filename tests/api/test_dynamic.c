@@ -300,7 +300,7 @@ static void call_append_checked(session *s, outcome *out)
     append_all(s, out, append_checked);
 }
 
-Test(dynamic, variables_keep_what_a_failed_call_would_have_changed)
+Test(dynamic, variables_keep_their_contents_if_a_call_fails)
 {
     check_modes(call_append);
     check_modes(call_assign_and_update);
@@ -502,7 +502,7 @@ static void read_and_changed(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(x, TG_AXES(1)), twice(x, in[2]));
 }
 
-Test(dynamic, what_dies_is_updated_in_place)
+Test(dynamic, dead_operands_are_updated_in_place)
 {
     fused fu;
     tgi_strbuf text = {0};

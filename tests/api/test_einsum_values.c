@@ -327,7 +327,7 @@ static void check_bits(const mode *a, const mode *b, bool are_known)
     session_end(&s);
 }
 
-Test(einsum_values, do_not_depend_on_what_was_known)
+Test(einsum_values, do_not_depend_on_known_extents)
 {
     check_bits(&all_modes[0], &all_modes[0], false);
 }

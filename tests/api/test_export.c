@@ -52,7 +52,7 @@ static void twice(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(in[0], 2));
 }
 
-static void say(tg_trace *t, const tg_value *in, void *user)
+static void print_value(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_print(t, "%v", in[0]);
@@ -142,7 +142,7 @@ Test(export, refuses_bad_arguments)
     session_end(&s);
 }
 
-Test(export, refuses_what_is_no_name_in_c)
+Test(export, refuses_invalid_c_identifiers)
 {
     static const char *const names[] = {"", "1st", "a b", "a-b", "int",
                                         "class", "main", "_f", "tgi_f",
@@ -190,7 +190,7 @@ static void check_unsupported(tg_callback *callback, const char *reason)
 
 Test(export, refuses_prints_and_names_their_line)
 {
-    check_unsupported(say, "'f' prints");
+    check_unsupported(print_value, "'f' prints");
 }
 
 Test(export, refuses_asserts_and_names_their_line)
@@ -257,7 +257,7 @@ Test(export, leaves_nothing_where_it_cannot_write)
     session_end(&s);
 }
 
-Test(export, replaces_what_is_there)
+Test(export, replaces_existing_files)
 {
     need_compiler();
     session s;

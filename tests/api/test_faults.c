@@ -670,7 +670,7 @@ Test(faults, a_bound_call_runs_without_memory)
     tgi_alloc_inject_failure(0, 1);
     for (int i = 0; i < 5; i++)
         cr_assert_eq(tg_run(w.bound), TG_OK);
-    cr_assert_eq(tgi_alloc_inject_failure(-1, 0), 0, "tg_run asked for memory");
+    cr_assert_eq(tgi_alloc_inject_failure(-1, 0), 0, "tg_run allocated memory");
     check_variable(w.v[0], 36, 36, 36);
     world_end(&w);
     check_nothing_is_alive();

@@ -85,7 +85,7 @@ CALLBACK(inner)
     tg_return(t, tg_exp(y));
 }
 
-/* -- One thing each: the number of runs grows with the square ---------------- */
+/* -- One feature per callback: the runs grow with the square of its size --- */
 
 CALLBACK(through_loops)
 {
@@ -98,7 +98,7 @@ CALLBACK(through_loops)
     tg_return(t, tg_gradient(g[0], x), g[1]);
 }
 
-CALLBACK(through_what_grows)
+CALLBACK(through_unbounded_loops)
 {
     tg_value y;
     tg_for(1, while_inside, NULL, TG_ARGS(in[0]), &y, 1);
@@ -106,7 +106,7 @@ CALLBACK(through_what_grows)
 }
 
 /* A stack that passes through a branch and a loop. */
-CALLBACK(through_what_goes_on)
+CALLBACK(through_passed_stacks)
 {
     tg_value y;
     tg_for(1, branch_inside, user, TG_ARGS(in[0]), &y, 1);
@@ -177,24 +177,24 @@ Test(faults, gradients_through_loops)
     check_every_fault(through_loops_scenario);
 }
 
-static bool through_what_grows_scenario(void)
+static bool through_unbounded_loops_scenario(void)
 {
-    return scenario_of(through_what_grows);
+    return scenario_of(through_unbounded_loops);
 }
 
-Test(faults, gradients_through_what_grows)
+Test(faults, gradients_through_unbounded_loops)
 {
-    check_every_fault(through_what_grows_scenario);
+    check_every_fault(through_unbounded_loops_scenario);
 }
 
-static bool through_what_goes_on_scenario(void)
+static bool through_passed_stacks_scenario(void)
 {
-    return scenario_of(through_what_goes_on);
+    return scenario_of(through_passed_stacks);
 }
 
-Test(faults, gradients_through_what_goes_on)
+Test(faults, gradients_through_passed_stacks)
 {
-    check_every_fault(through_what_goes_on_scenario);
+    check_every_fault(through_passed_stacks_scenario);
 }
 
 static bool through_branches_scenario(void)

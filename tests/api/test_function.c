@@ -234,7 +234,7 @@ Test(function, a_callback_may_clear_its_own_function)
 
 /* -- Looking up ------------------------------------------------------------ */
 
-Test(function, a_trace_asked_for_by_spec_serves_calls)
+Test(function, a_trace_requested_by_spec_serves_calls)
 {
     session s;
     session_begin(&s);
@@ -248,7 +248,7 @@ Test(function, a_trace_asked_for_by_spec_serves_calls)
     call_length(s.ctx, f, 5);
     cr_assert_eq(n_runs, 1);
     tg_concrete *special = tg_function_concrete(f, &three, 1);
-    cr_assert_eq(n_runs, 2, "this very spec was asked for");
+    cr_assert_eq(n_runs, 2, "this exact spec was requested");
     cr_assert_neq(special, general);
     call_length(s.ctx, f, 3);
     cr_assert_eq(n_runs, 2);

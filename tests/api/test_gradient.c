@@ -258,7 +258,7 @@ static void check_assigned(session *s)
     tg_variable_release(v);
 }
 
-Test(gradient, of_a_loop_that_changes_what_it_reads)
+Test(gradient, of_a_loop_that_assigns_variables_it_reads)
 {
     check_control(check_assigned);
 }

@@ -11,7 +11,7 @@
 #include "support/modes.h"
 #include "support/word_reader.h"
 
-enum { MOST = 10, MOST_FORMULAS = 32 };
+enum { MAX_VALUES = 10, MAX_FORMULAS = 32 };
 
 /* -- Derivatives ----------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ typedef struct gradient_case {
     const formula *formula;
     derivative derivative;
     int line;
-    numbers in[MOST], out[MOST];
+    numbers in[MAX_VALUES], out[MAX_VALUES];
     size_t n_in, n_out;
 } gradient_case;
 
@@ -55,7 +55,7 @@ typedef struct gradient_case {
 static size_t gradients_of(const gradient_case *c, tg_value target,
                            const tg_value *in, tg_value *out)
 {
-    tg_operand sources[MOST];
+    tg_operand sources[MAX_VALUES];
     size_t n = 0;
     for (size_t i = 0; i < c->n_in; i++)
         if (c->in[i].is_real)
@@ -70,7 +70,7 @@ static void derive(tg_trace *t, const tg_value *in, void *user)
 {
     const gradient_case *c = user;
     const tg_value y = c->formula->of(in), last = in[c->n_in - 1];
-    tg_value out[MOST];
+    tg_value out[MAX_VALUES];
     size_t n = 1;
     switch (c->derivative) {
     case GRADIENTS:
@@ -92,7 +92,7 @@ static void derive(tg_trace *t, const tg_value *in, void *user)
     default:
         out[0] = tg_jvp(y, in[0], last);
     }
-    tg_operand results[MOST];
+    tg_operand results[MAX_VALUES];
     for (size_t i = 0; i < n; i++)
         results[i] = TG_IN(out[i]);
     tg_return_at(t, results, n, TG_HERE);
@@ -147,12 +147,12 @@ static bool read_case(word_file *w, const formula *formulas, gradient_case *out)
         words_next(w);
         const bool is_real = words_is(w, "real");
         words_next(w);
-        cr_assert_lt(out->n_in, MOST);
+        cr_assert_lt(out->n_in, MAX_VALUES);
         read_numbers(w, &out->in[out->n_in], is_real);
     }
     for (; words_is(w, "out"); out->n_out++) {
         words_next(w);
-        cr_assert_lt(out->n_out, MOST);
+        cr_assert_lt(out->n_out, MAX_VALUES);
         read_numbers(w, &out->out[out->n_out], true);
     }
     return true;
@@ -160,7 +160,7 @@ static bool read_case(word_file *w, const formula *formulas, gradient_case *out)
 
 static void free_case(gradient_case *c)
 {
-    for (size_t i = 0; i < MOST; i++) {
+    for (size_t i = 0; i < MAX_VALUES; i++) {
         free(c->in[i].data);
         free(c->out[i].data);
     }
@@ -194,9 +194,9 @@ static void call_case(tg_context *ctx, const gradient_case *c, tg_dtype dtype,
     tg_function *f = tg_function_create_named(
         ctx, c->formula->name, derive, (void *)(uintptr_t)c, &options);
     cr_assert_not_null(f);
-    tg_tensor *tensors[MOST];
-    tg_result results[MOST];
-    tg_operand args[MOST];
+    tg_tensor *tensors[MAX_VALUES];
+    tg_result results[MAX_VALUES];
+    tg_operand args[MAX_VALUES];
     for (size_t i = 0; i < c->n_in; i++) {
         tensors[i] = tensor_of(ctx, &c->in[i], dtype);
         args[i] = TG_IN(tensors[i]);
@@ -286,7 +286,7 @@ static void run_mode(const mode *m, const gradient_case *c, tg_dtype dtype,
 
 static void run_near(const gradient_case *c, tg_dtype dtype)
 {
-    tg_tensor *is[MOST] = {NULL};
+    tg_tensor *is[MAX_VALUES] = {NULL};
     run_mode(&all_modes[0], c, dtype, TG_EXACT, is);
     for (size_t i = 0; i < c->n_out; i++)
         check_near(c, i, is[i]);
@@ -297,7 +297,7 @@ static void run_near(const gradient_case *c, tg_dtype dtype)
    some sums. */
 static void run_relaxed(const gradient_case *c, tg_dtype dtype)
 {
-    tg_tensor *is[MOST] = {NULL};
+    tg_tensor *is[MAX_VALUES] = {NULL};
     if (c->derivative != GRADIENTS)
         return;
     run_mode(&all_modes[0], c, dtype, TG_RELAXED, is);
@@ -309,10 +309,10 @@ static void run_relaxed(const gradient_case *c, tg_dtype dtype)
 /* With one thread and with two, each compiled separately. */
 static void run_compiled(const gradient_case *c, tg_dtype dtype)
 {
-    tg_tensor *want[MOST] = {NULL};
+    tg_tensor *want[MAX_VALUES] = {NULL};
     run_mode(&all_modes[0], c, dtype, TG_EXACT, want);
     for (int m = 1; m <= 2; m++) {
-        tg_tensor *is[MOST] = {NULL};
+        tg_tensor *is[MAX_VALUES] = {NULL};
         run_mode(&all_modes[m], c, dtype, TG_EXACT, is);
         for (size_t i = 0; i < c->n_out; i++)
             check_same(c, i, is[i], want[i], all_modes[m].name);
@@ -327,7 +327,7 @@ static void check_file(const char *file, const formula *formulas,
 {
     word_file w = words_open("gradients", file);
     gradient_case c;
-    bool is_used[MOST_FORMULAS] = {false};
+    bool is_used[MAX_FORMULAS] = {false};
     while (read_case(&w, formulas, &c)) {
         is_used[c.formula - formulas] = true;
         run(&c, TG_F64);

@@ -586,7 +586,7 @@ static void compare_ways(selection which, const mode *m, tg_policy policy,
     session_end(&second);
 }
 
-Test(gradient_ops, do_not_depend_on_what_was_known)
+Test(gradient_ops, do_not_depend_on_known_extents)
 {
     compare_ways(ALL_CASES, &all_modes[0], TG_RELAXED, "unknown extents");
 }

@@ -182,7 +182,7 @@ static void check_unused(session *s)
     tg_function_release(f);
 }
 
-Test(host_call, is_called_if_nobody_uses_its_results)
+Test(host_call, is_called_even_if_its_results_are_unused)
 {
     check_control(check_unused);
 }
@@ -215,7 +215,7 @@ static void check_wide(session *s)
     tg_function_release(f);
 }
 
-Test(host_call, sees_what_all_threads_have_stored_and_they_what_it_has)
+Test(host_call, is_synchronised_with_all_threads)
 {
     check_control(check_wide);
 }
@@ -385,7 +385,7 @@ static void check_loop(session *s)
     tg_function_release(f);
 }
 
-Test(host_call, sees_the_values_of_each_trip)
+Test(host_call, sees_the_values_of_each_iteration)
 {
     check_control(check_loop);
 }
@@ -418,7 +418,7 @@ CALLBACK(triple)
     tg_return(t, tg_mul(in[0], 3.0));
 }
 
-CALLBACK(until_told)
+CALLBACK(until_host_stops)
 {
     tg_value y;
     tg_while(ask, triple, NULL, TG_ARGS(in[0]), &y, 1);
@@ -427,7 +427,7 @@ CALLBACK(until_told)
 
 static void check_asked(session *s)
 {
-    tg_function *f = tg_function_create(s->ctx, until_told, NULL, NULL);
+    tg_function *f = tg_function_create(s->ctx, until_host_stops, NULL, NULL);
     check_f32(call_one(f, TG_ARGS(1.0f)), 243);
     check_f32(call_one(f, TG_ARGS(100.0f)), 100);
     tg_function_release(f);
@@ -530,7 +530,7 @@ static void check_failing(session *s)
     tg_variable_release(of.v);
 }
 
-Test(host_call, a_failure_ends_the_call_and_what_was_done_stays)
+Test(host_call, a_failure_ends_the_call_and_keeps_earlier_effects)
 {
     check_control(check_failing);
 }
@@ -560,7 +560,7 @@ static void check_stumble(session *s)
     tg_function_release(f);
 }
 
-Test(host_call, what_it_returns_counts)
+Test(host_call, its_status_is_used)
 {
     check_control(check_stumble);
 }
@@ -668,7 +668,7 @@ CALLBACK(use_wrongly)
     cr_assert(w->has_no_values || !tg_is_valid(y));
 }
 
-Test(host_call, tells_what_is_wrong_with_it)
+Test(host_call, reports_invalid_arguments)
 {
     static const int64_t negative[] = {-3}, huge[] = {INT64_MAX / 2, 9};
     static const wrong rows[] = {

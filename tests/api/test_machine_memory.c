@@ -98,7 +98,7 @@ Test(machine_memory, version_1_has_a_hierarchy_for_memory)
     remove_root();
 }
 
-Test(machine_memory, what_is_no_number_is_no_limit)
+Test(machine_memory, malformed_limits_are_ignored)
 {
     make_root();
     put("/proc/self/cgroup", "0::/a\n");

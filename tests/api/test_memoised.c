@@ -82,7 +82,7 @@ static void changes(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(kept, a_variable_that_changes_is_seen)
+Test(memoised, a_variable_that_changes_is_seen)
 {
     check_modes(changes);
 }
@@ -123,7 +123,7 @@ static void others(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(kept, each_variable_is_itself)
+Test(memoised, each_variable_is_itself)
 {
     check_modes(others);
 }
@@ -160,7 +160,7 @@ static void trains(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(kept, a_call_that_writes_reads_what_it_has_written)
+Test(memoised, a_call_that_writes_reads_its_own_writes)
 {
     check_modes(trains);
 }
@@ -205,16 +205,16 @@ static void failures(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(kept, a_call_that_failed_keeps_nothing)
+Test(memoised, a_call_that_failed_keeps_nothing)
 {
     check_modes(failures);
 }
 
-/* -- It is kept ------------------------------------------------------------ */
+/* -- Memoisation ----------------------------------------------------------- */
 
 /* Memory that is changed without the library's knowledge is not packed
    again. */
-Test(kept, what_is_packed_is_not_packed_again)
+Test(memoised, packed_operands_are_memoised)
 {
     session s;
     float kept[ROWS * COLUMNS];

@@ -739,7 +739,7 @@ static tg_tensor *drawn(tg_function *f, tg_variable *generator, int n)
     return result;
 }
 
-Test(op_matrix, generators_give_in_parts_what_they_give_at_once)
+Test(op_matrix, generators_draw_the_same_numbers_in_parts)
 {
     tg_context *ctx = tg_context_create(NULL);
     tg_callback *const callbacks[] = {draw, draw_normal};

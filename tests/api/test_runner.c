@@ -131,7 +131,7 @@ static void hide_module(void)
     setenv("TGJIT_MODULE_DIR", empty_dir, 1);
 }
 
-Test(runner, without_the_module_auto_interprets_and_says_so_once)
+Test(runner, without_the_plugin_auto_interprets_and_warns_once)
 {
     hide_module();
     weighing w;
@@ -341,7 +341,7 @@ static void call_from_log(tg_log_level level, const char *component,
     n->depth--;
 }
 
-Test(runner, a_log_callback_may_call_what_is_being_compiled)
+Test(runner, a_log_callback_may_call_a_function_being_compiled)
 {
     need_compiler();
     alarm(60);

@@ -158,7 +158,7 @@ Test(semantics, line_14_bad_asserts_are_refused_while_tracing)
          "assert: the first operand is not a format"},
         {no_format, TG_ERROR_INVALID_ARGUMENT, "not a format"},
         {value_as_format, TG_ERROR_INVALID_ARGUMENT, "not a format"},
-        {printf_format, TG_ERROR_INVALID_ARGUMENT, "only %v and %%"},
+        {printf_format, TG_ERROR_INVALID_ARGUMENT, "only %v, %t and %%"},
         {too_few_values, TG_ERROR_INVALID_ARGUMENT,
          "assert: the format takes 2 values, but 1 was given"},
         {no_trace, TG_ERROR_TRACE, "assert: the argument is not the trace"},

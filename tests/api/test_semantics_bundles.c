@@ -364,7 +364,7 @@ static void look_at_empty(tg_trace *t, const tg_value *in, void *user)
     *(bool *)user = tg_bundle_argument(t, 0, &empty_type) != NULL;
 }
 
-Test(semantics, line_27_an_empty_bundle_can_be_looked_at)
+Test(semantics, line_27_an_empty_bundle_can_be_inspected)
 {
     session s;
     session_begin(&s);

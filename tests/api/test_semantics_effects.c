@@ -57,7 +57,7 @@ static void check_read_write_read(session *s)
     tg_function_release(f);
 }
 
-Test(semantics, line_13_reads_see_what_was_written_before_them)
+Test(semantics, line_13_reads_see_earlier_writes)
 {
     with_and_without_passes(check_read_write_read);
 }
@@ -305,7 +305,7 @@ static void check_failure(session *s)
     effects_release(&e);
 }
 
-Test(semantics, line_14_a_failing_op_keeps_what_was_before_and_stops_the_rest)
+Test(semantics, line_14_a_failing_op_keeps_earlier_effects_and_stops_the_rest)
 {
     with_and_without_passes(check_failure);
 }

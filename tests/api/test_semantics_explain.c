@@ -105,7 +105,7 @@ Test(semantics, line_11_signatures_are_listed_verbosely)
     session_end(&s);
 }
 
-Test(semantics, line_11_graphs_can_be_looked_at)
+Test(semantics, line_11_graphs_are_available_as_text)
 {
     session s;
     session_begin(&s);
@@ -206,7 +206,7 @@ Test(semantics, line_11_every_retrace_has_a_reason)
     session_end(&s);
 }
 
-Test(semantics, line_11_an_evicted_trace_is_made_again_and_says_so)
+Test(semantics, line_11_an_evicted_trace_is_repeated_and_explained)
 {
     session s;
     session_begin(&s);
@@ -234,7 +234,7 @@ Test(semantics, line_11_an_evicted_trace_is_made_again_and_says_so)
     session_end(&s);
 }
 
-Test(semantics, line_11_reasons_are_told_as_text)
+Test(semantics, line_11_reasons_are_text)
 {
     session s;
     session_begin(&s);

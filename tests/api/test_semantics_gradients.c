@@ -101,7 +101,7 @@ Test(semantics, line_17_a_target_stands_for_its_sum)
     check_gradients(product, V(1, 2, 3), V(4, 5, 6), V(4, 5, 6), V(1, 2, 3));
 }
 
-Test(semantics, line_17_what_is_not_connected_has_no_gradient)
+Test(semantics, line_17_unconnected_sources_have_no_gradient)
 {
     check_gradients(first_only, V(1, 2), V(3, 4), V(3, 3),
                     V(NOTHING, NOTHING));
@@ -147,7 +147,7 @@ FORMULA(rounded, tg_add(tg_mul(x, tg_floor(y)),
                                                   tg_add(tg_ceil(y),
                                                          tg_trunc(y))))))
 
-Test(semantics, line_18_what_is_stopped_is_a_constant)
+Test(semantics, line_18_a_stopped_value_is_a_constant)
 {
     check_gradients(stopped, V(2, 3), V(5, 7), V(10, 21),
                     V(NOTHING, NOTHING));

@@ -125,7 +125,7 @@ static void literals_take_any_type(session *s)
     }
 }
 
-Test(semantics, line_28_a_literal_has_the_type_of_what_it_meets)
+Test(semantics, line_28_a_literal_adopts_the_dtype_of_the_other_operand)
 {
     in_modes(literals_take_any_type);
 }
@@ -404,7 +404,7 @@ static void computed_numbers_stay_numbers(session *s)
     tg_tensor_release(f32);
 }
 
-Test(semantics, line_28_what_is_computed_from_arguments_adapts_without_loss)
+Test(semantics, line_28_expressions_of_number_arguments_adapt_without_loss)
 {
     in_modes(computed_numbers_stay_numbers);
 }

@@ -275,7 +275,7 @@ static void draw_from_key(tg_trace *t, const tg_value *in, void *user)
                      : tg_random_uniform(in[0], d->dtype, TG_DIMS(d->n)));
 }
 
-Test(semantics, line_24_a_key_gives_what_a_new_generator_gives)
+Test(semantics, line_24_a_key_draws_the_numbers_of_a_new_generator)
 {
     session s;
     session_begin(&s);

@@ -141,7 +141,7 @@ Test(semantics, line_02_the_type_of_a_static_number_counts)
     session_end(&s);
 }
 
-Test(semantics, line_02_static_values_are_told_apart_by_their_bits)
+Test(semantics, line_02_static_values_are_compared_by_bits)
 {
     session s;
     session_begin(&s);
@@ -154,7 +154,7 @@ Test(semantics, line_02_static_values_are_told_apart_by_their_bits)
     session_end(&s);
 }
 
-Test(semantics, line_02_static_strings_are_told_apart_by_their_text)
+Test(semantics, line_02_static_strings_are_compared_by_text)
 {
     session s;
     session_begin(&s);

@@ -82,7 +82,7 @@ Test(tensor, references_are_counted_and_keep_the_context)
     check_nothing_is_alive();
 }
 
-Test(tensor, no_tensor_is_told_as_such)
+Test(tensor, invalid_tensors_are_reported)
 {
     cr_assert_null(tg_tensor_retain(NULL));
     tg_tensor_release(NULL);
@@ -180,7 +180,7 @@ static void release_little(void *memory, size_t bytes, size_t align,
     free(memory);
 }
 
-Test(tensor, what_is_too_large_for_the_memory_is_refused)
+Test(tensor, tensors_larger_than_memory_are_refused)
 {
     const tg_allocator little = {allocate_little, release_little, NULL};
     check_works(tg_allocator_set(&little));

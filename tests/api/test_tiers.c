@@ -135,7 +135,7 @@ static void bind_once(gate *g, tg_function *f, int64_t n)
     tg_tensor_release(y);
 }
 
-/* -- Who waits ------------------------------------------------------------- */
+/* -- Calls that wait ------------------------------------------------------- */
 
 Test(tiers, small_calls_do_not_wait_for_a_compile)
 {
@@ -216,7 +216,7 @@ Test(tiers, a_log_cannot_wait_for_its_own_compile)
 
 /* -- Long compiles --------------------------------------------------------- */
 
-Test(tiers, nobody_waits_for_long_compiles_but_bound_calls, .timeout = 120)
+Test(tiers, only_bound_calls_wait_for_long_compiles, .timeout = 120)
 {
     need_compiler();
     gate g;
@@ -280,7 +280,7 @@ static void sum_without_end(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y);
 }
 
-Test(tiers, what_would_be_compiled_for_ever_is_interpreted)
+Test(tiers, functions_with_very_long_compiles_are_interpreted)
 {
     need_compiler();
     static tg_callback *const callbacks[] = {add_without_end, sum_without_end};
@@ -301,9 +301,9 @@ Test(tiers, what_would_be_compiled_for_ever_is_interpreted)
     }
 }
 
-/* -- What is looked for twice ---------------------------------------------- */
+/* -- Cache lookups --------------------------------------------------------- */
 
-/* The call looks for code, then the thread that is to compile it. */
+/* Both the call and the compiling thread look for code in the caches. */
 Test(tiers, counts_and_stages_are_those_of_one_search)
 {
     need_compiler();

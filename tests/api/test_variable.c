@@ -237,7 +237,7 @@ Test(variable, bad_arguments_are_refused)
     session_end(&s);
 }
 
-Test(variable, no_variable_is_told_as_such)
+Test(variable, invalid_variables_are_reported)
 {
     cr_assert_null(tg_variable_retain(NULL));
     tg_variable_release(NULL);
@@ -424,7 +424,7 @@ Test(variable, a_call_on_a_mapped_group_is_busy)
 }
 
 /* If one lock of a call is refused, those already taken are released. */
-Test(variable, a_busy_call_gives_back_what_it_has_locked)
+Test(variable, a_busy_call_releases_its_locks)
 {
     session s;
     session_begin(&s);
@@ -462,7 +462,7 @@ static void print_it(tg_trace *t, const tg_value *in, void *user)
 }
 
 /* The print runs inside the call, which holds the variable. */
-Test(variable, user_code_inside_a_call_cannot_map_what_the_call_uses)
+Test(variable, user_code_inside_a_call_cannot_map_its_variables)
 {
     tg_status statuses[3] = {TG_OK, TG_OK, TG_OK};
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
@@ -541,7 +541,8 @@ Test(variable, a_stand_in_is_no_variable_for_the_host)
                  "only in its own trace");
     check_fails(tg_variable_unmap(v), TG_ERROR_TRACE, "is a placeholder");
     float data[2];
-    check_fails(tg_variable_get(v, data, 8), TG_ERROR_TRACE, "is a placeholder");
+    check_fails(tg_variable_get(v, data, 8), TG_ERROR_TRACE,
+                "is a placeholder");
     tg_function *look = tg_function_create(s.ctx, peek, NULL, NULL);
     check_fails(tg_call(look, TG_ARGS(v), TG_RESULTS()), TG_ERROR_TRACE,
                 "is a placeholder");

@@ -11,7 +11,7 @@
 
 #define I8(...) tg_spec_tensor(TG_I8, TG_DIMS(__VA_ARGS__))
 
-/* -- What the recipes ask for ---------------------------------------------- */
+/* -- Primitives of recipes ------------------------------------------------- */
 
 /* Bytes of the FMAs in a recording, for one element. */
 static int fma_bytes_of(const recording *r)
@@ -175,7 +175,7 @@ static const char sample[] =
     "\tjne\t.LBB1_1\n"
     "\tretq\n";
 
-Test(assembly, the_reader_sees_what_is_bad)
+Test(assembly, the_reader_detects_bad_code)
 {
     static assembly a;
     cr_assert(assembly_read(&a, sample), "%s", a.fault);
@@ -261,8 +261,8 @@ static void black_scholes(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, call, tg_add(tg_sub(call, price), discounted));
 }
 
-/* As for chains: a strip is as long as one. */
-Test(assembly, long_bodies_in_strips)
+/* As for chains: each loop of the split body is about as long as one. */
+Test(assembly, long_bodies_are_strip_mined)
 {
     CHECK(black_scholes, ((demands){.spills = 8}), F32(1 << 16), F32(1 << 16),
           F32(1 << 16));
@@ -298,8 +298,8 @@ static void squares(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(tg_mul(in[0], in[0]), TG_AXES(1)));
 }
 
-/* A second kernel adds the sums of blocks, one per thousands of elements,
-   pairwise: one by one. */
+/* Not checked: the second kernel, which combines the sums of blocks, one per
+   thousands of elements, in scalar code. */
 Test(assembly, sums)
 {
     const demands wanted = {.left_out = "tg_total_1_sum"};
@@ -357,7 +357,7 @@ Test(assembly, steps)
     CHECK(every_second, STRICT, F64(1 << 20));
 }
 
-/* -- Tiny graphs ----------------------------------------------------------- */
+/* -- Small graphs ---------------------------------------------------------- */
 
 /* Reductions along rows and columns, matrix products, and scalars. */
 static void several_kernels(tg_trace *t, const tg_value *in, void *user)
@@ -390,7 +390,7 @@ static void check_is_straight(const tgi_loops *loops, const char *text)
                   "buffer %zu needs memory", i);
 }
 
-Test(assembly, tiny_graphs_are_straight_lines)
+Test(assembly, small_graphs_are_straight_line_code)
 {
     assembled as;
     assemble(&as, several_kernels, NO_SYMBOLS, F32(3, 3), F32(3));

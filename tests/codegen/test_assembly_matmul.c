@@ -33,7 +33,7 @@ static void network(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, x);
 }
 
-static void times_turned(tg_trace *t, const tg_value *in, void *user)
+static void times_transposed(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_return(t, tg_matmul_with(in[0], in[1], TG_TRANSPOSE_B));
@@ -95,16 +95,15 @@ static int check_loop(const assembly *a, const assembly_loop *loop, tiles may)
 static void check_tiles(int line, const char *text, tiles may)
 {
     static assembly a;
-    int n_whole = 0;
+    int n_full = 0;
     cr_assert(assembly_read(&a, text), "line %d: %s", line, a.fault);
     for (int i = 0; i < a.n_loops; i++) {
         if (!a.loops[i].is_innermost)
             continue;
         const int fmas = check_loop(&a, &a.loops[i], may);
-        n_whole += fmas > 0 && fmas % TILE == 0;
+        n_full += fmas > 0 && fmas % TILE == 0;
     }
-    cr_expect(n_whole > 0, "line %d: there is no whole tile in\n%s", line,
-              text);
+    cr_expect(n_full > 0, "line %d: there is no whole tile in\n%s", line, text);
 }
 
 #define CHECK_TILES(may, callback, symbols, ...)                               \
@@ -116,7 +115,7 @@ static void check_tiles(int line, const char *text, tiles may)
     } while (0)
 
 /* Rows and columns are multiples of the micro-kernel. */
-Test(assembly_product, tiles_of_known_extents)
+Test(assembly_matmul, tiles_of_known_extents)
 {
     CHECK_TILES(WHOLE, times, NO_SYMBOLS, F32(96, 200), F32(200, 64));
     CHECK_TILES(WHOLE, times, NO_SYMBOLS, F64(96, 200), F64(200, 64));
@@ -124,7 +123,7 @@ Test(assembly_product, tiles_of_known_extents)
     CHECK_TILES(WHOLE, times, NO_SYMBOLS, F64(600, 512), F64(512, 512));
 }
 
-Test(assembly_product, what_comes_behind_is_outside_of_the_loop)
+Test(assembly_matmul, epilogues_run_after_the_inner_loop)
 {
     CHECK_TILES(WHOLE, layer, NO_SYMBOLS, F32(96, 784), F32(784, 128),
                 F32(128));
@@ -132,13 +131,15 @@ Test(assembly_product, what_comes_behind_is_outside_of_the_loop)
                 F32(784, 128));
 }
 
-Test(assembly_product, sides_that_lie_across)
+Test(assembly_matmul, sides_that_lie_across)
 {
-    CHECK_TILES(WHOLE, times_turned, NO_SYMBOLS, F32(96, 784), F32(128, 784));
-    CHECK_TILES(WHOLE, times_turned, NO_SYMBOLS, F32(600, 512), F32(512, 512));
+    CHECK_TILES(WHOLE, times_transposed, NO_SYMBOLS, F32(96, 784),
+                F32(128, 784));
+    CHECK_TILES(WHOLE, times_transposed, NO_SYMBOLS, F32(600, 512),
+                F32(512, 512));
 }
 
-Test(assembly_product, extents_that_are_not_known)
+Test(assembly_matmul, extents_that_are_not_known)
 {
     CHECK_TILES(ANY_HEIGHT, times, SYMBOLS(96, 200, 64),
                 F32(TG_SAME(1), TG_SAME(2)), F32(TG_SAME(2), TG_SAME(3)));
@@ -162,7 +163,7 @@ static int count_loops_with_fmas(const char *text)
  * program, whether columns are packed, copied or read directly, and are few or
  * many.
  */
-Test(assembly_product, products_of_a_program_share_tiles)
+Test(assembly_matmul, products_of_a_program_share_tiles)
 {
     assembled as;
     assemble(&as, network, NO_SYMBOLS, F32(64, 784), F32(784, 256),

@@ -72,7 +72,7 @@ static tgi_code *get(const char *key)
 }
 
 /* True on a hit. */
-static bool is_kept(const char *key)
+static bool is_cached(const char *key)
 {
     const int before = atomic_load(&n_made);
     tgi_code_release(get(key));
@@ -106,7 +106,7 @@ Test(code_cache, equal_keys_are_made_once)
     cr_assert_eq(run(a), SAMPLE_ANSWER);
     cr_assert_eq(atomic_load(&n_made), 2);
     /* The end of a key matters, and so do zero bytes in it. */
-    cr_assert_not(is_kept("ab"));
+    cr_assert_not(is_cached("ab"));
     tgi_code *zero, *more;
     cr_assert_eq(tgi_code_cache_get("a\0", 2, true, make, NULL, &zero), TG_OK);
     cr_assert_eq(tgi_code_cache_get("a\0b", 3, true, make, NULL, &more), TG_OK);
@@ -119,7 +119,7 @@ Test(code_cache, equal_keys_are_made_once)
     end();
 }
 
-Test(code_cache, what_happens_is_counted)
+Test(code_cache, hits_and_misses_are_counted)
 {
     begin();
     const size_t bytes_of_one = (tgi_code_release(get("a")), counts().bytes);
@@ -141,7 +141,7 @@ Test(code_cache, what_happens_is_counted)
     end();
 }
 
-Test(code_cache, what_fails_is_tried_again)
+Test(code_cache, failed_builds_are_repeated)
 {
     begin();
     tgi_code *code = NULL;
@@ -151,8 +151,8 @@ Test(code_cache, what_fails_is_tried_again)
     }
     cr_assert_eq(atomic_load(&n_made), 2);
     cr_assert_eq(counts().entries, 0);
-    cr_assert_not(is_kept("a"));
-    cr_assert(is_kept("a"));
+    cr_assert_not(is_cached("a"));
+    cr_assert(is_cached("a"));
     end();
 }
 
@@ -163,14 +163,14 @@ static tg_status make_none(void *user, tgi_code **out_code)
     return TG_OK;
 }
 
-Test(code_cache, what_is_not_made_is_not_kept)
+Test(code_cache, failed_builds_are_not_cached)
 {
     begin();
     tgi_code *code = NULL;
     cr_assert_eq(get_by("a", make_none, NULL, &code), TG_OK);
     cr_assert_null(code);
     cr_assert_eq(counts().entries, 0);
-    cr_assert_not(is_kept("a"));
+    cr_assert_not(is_cached("a"));
     end();
 }
 
@@ -207,7 +207,7 @@ Test(code_cache, counts_all_memory_of_its_code)
     check_counts_all_memory();
 }
 
-Test(code_cache, counts_what_a_debugger_reads)
+Test(code_cache, counts_bytes_of_debug_objects)
 {
     tgi_image_debug_enable(TGI_DEBUG_GDB);
     check_counts_all_memory();
@@ -223,20 +223,20 @@ Test(code_cache, the_least_recently_used_leaves_first)
     tgi_code_release(get("c"));
     tgi_code_cache_set_limit(3 * bytes_of_one);
     cr_assert_eq(counts().entries, 3);
-    cr_assert(is_kept("a"));
-    cr_assert_not(is_kept("d")); /* replaced b */
-    cr_assert(is_kept("a"));
-    cr_assert(is_kept("c"));
+    cr_assert(is_cached("a"));
+    cr_assert_not(is_cached("d")); /* replaced b */
+    cr_assert(is_cached("a"));
+    cr_assert(is_cached("c"));
     cr_assert_eq(counts().evictions, 1);
-    cr_assert_not(is_kept("b")); /* replaced d */
-    cr_assert_not(is_kept("d")); /* replaced a */
+    cr_assert_not(is_cached("b")); /* replaced d */
+    cr_assert_not(is_cached("d")); /* replaced a */
     tgi_code_cache_set_limit(bytes_of_one);
     cr_assert_eq(counts().entries, 1);
-    cr_assert(is_kept("d"));
+    cr_assert(is_cached("d"));
     tgi_code_cache_set_limit(bytes_of_one - 1);
     cr_assert_eq(counts().entries, 0);
-    cr_assert_not(is_kept("d"));
-    cr_assert_not(is_kept("d"));
+    cr_assert_not(is_cached("d"));
+    cr_assert_not(is_cached("d"));
     end();
 }
 
@@ -246,12 +246,12 @@ Test(code_cache, a_limit_of_0_keeps_nothing)
     tgi_code_release(get("a"));
     tgi_code_cache_set_limit(0);
     cr_assert_eq(counts().bytes, 0);
-    cr_assert_not(is_kept("a"));
-    cr_assert_not(is_kept("a"));
+    cr_assert_not(is_cached("a"));
+    cr_assert_not(is_cached("a"));
     cr_assert_eq(counts().entries, 0);
     tgi_code_cache_set_limit(SIZE_MAX);
-    cr_assert_not(is_kept("a"));
-    cr_assert(is_kept("a"));
+    cr_assert_not(is_cached("a"));
+    cr_assert(is_cached("a"));
     end();
 }
 
@@ -277,16 +277,16 @@ Test(code_cache, it_is_there_while_a_context_is)
     tgi_code_cache_open();
     tgi_code_release(get("a"));
     tgi_code_cache_close();
-    cr_assert(is_kept("a"));
+    cr_assert(is_cached("a"));
     tgi_code_cache_close();
     check_nothing_is_alive();
     cr_assert_eq(counts().entries, 0);
     /* With capacity 0 nothing is cached, but everything works. */
-    cr_assert_not(is_kept("a"));
+    cr_assert_not(is_cached("a"));
     check_nothing_is_alive();
     tgi_code_cache_open();
-    cr_assert_not(is_kept("a"));
-    cr_assert(is_kept("a"));
+    cr_assert_not(is_cached("a"));
+    cr_assert(is_cached("a"));
     end();
 }
 
@@ -391,8 +391,8 @@ static void keep_none(void)
 
 static void get_another(void)
 {
-    cr_assert_not(is_kept("another"));
-    cr_assert(is_kept("another"));
+    cr_assert_not(is_cached("another"));
+    cr_assert(is_cached("another"));
 }
 
 static void get_without_waiting(void)
@@ -425,7 +425,7 @@ Test(code_cache, who_waits_for_code_gets_it)
     end();
 }
 
-Test(code_cache, who_waits_for_what_fails_makes_it_once)
+Test(code_cache, a_waiter_repeats_a_failed_build_once)
 {
     begin();
     check_waiting(do_nothing, true);
@@ -443,7 +443,7 @@ Test(code_cache, who_waits_is_not_hurt_by_a_limit_or_a_clear)
     end();
 }
 
-Test(code_cache, nobody_waits_for_other_keys)
+Test(code_cache, builds_of_different_keys_do_not_wait)
 {
     begin();
     check_waiting(get_another, false);
@@ -486,8 +486,8 @@ Test(code_cache, those_who_need_each_other_do_not_wait)
         pthread_join(threads[i], NULL);
     pthread_barrier_destroy(&together);
     cr_assert_eq(counts().entries, 2);
-    cr_assert(is_kept("a"));
-    cr_assert(is_kept("b"));
+    cr_assert(is_cached("a"));
+    cr_assert(is_cached("b"));
     end();
 }
 
@@ -521,7 +521,7 @@ static void in_child(void)
         for (int i = 0; i < 2; i++)
             pthread_join(threads[i], NULL);
     }
-    good &= is_kept("slow") && counts().entries == 1;
+    good &= is_cached("slow") && counts().entries == 1;
     _exit(good ? FINE : 1);
 }
 
@@ -550,7 +550,7 @@ static tg_status make_forking(void *user, tgi_code **out_code)
     *child = fork();
     if (*child == 0) {
         alarm(60);
-        cr_assert_not(is_kept("a"));
+        cr_assert_not(is_cached("a"));
     }
     return make(NULL, out_code);
 }
@@ -563,12 +563,12 @@ Test(code_cache, a_fork_within_a_make_returns_in_both)
     const tg_status status = get_by("a", make_forking, &child, &code);
     if (child == 0) {
         const bool good = status == TG_OK && run(code) == SAMPLE_ANSWER &&
-                          is_kept("a") && counts().entries == 1;
+                          is_cached("a") && counts().entries == 1;
         _exit(good ? FINE : 1);
     }
     cr_assert_eq(status, TG_OK);
     cr_assert_eq(wait_for(child), FINE);
-    cr_assert(is_kept("a"));
+    cr_assert(is_cached("a"));
     tgi_code_release(code);
     end();
 }

@@ -332,7 +332,7 @@ Test(code_key, all_of_loops_over_unknown_extents_counts)
     subject_end(&s);
 }
 
-Test(code_key, all_of_tiny_loops_counts)
+Test(code_key, straightline_loops_are_part_of_the_key)
 {
     subject s;
     fuse(&s.fu, of_few, NO_SYMBOLS, F32(3));

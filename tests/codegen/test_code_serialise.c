@@ -56,7 +56,7 @@ static tg_status read_copy(const void *bytes, size_t n)
     return status;
 }
 
-Test(code_bytes, what_is_written_is_read)
+Test(code_bytes, reads_back_the_written_bytes)
 {
     static const char *const entries[] = {"answer", "answer_1"};
     for (int i = 0; i < 2; i++) {

@@ -11,72 +11,72 @@
 
 /* -- Found and not found --------------------------------------------------- */
 
-Test(store, what_is_saved_is_found)
+Test(disk_cache, saved_entries_are_found)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
     static const char *const words[] = {"", "x", "a line\nand another", "end"};
     for (int k = 0; k < 4; k++)
         for (int v = 0; v < 4; v++) {
-            cr_assert(save(&p, store, words[k], words[v]));
-            cr_assert(holds(&p, store, words[k], words[v]));
+            cr_assert(save(&p, cache, words[k], words[v]));
+            cr_assert(holds(&p, cache, words[k], words[v]));
         }
     cr_assert_eq(n_files(p.dir), 4);
-    cr_assert(holds(&p, store, "another", NULL));
-    const tg_cache_counters c = counts_of(store);
+    cr_assert(holds(&p, cache, "another", NULL));
+    const tg_cache_counters c = counts_of(cache);
     cr_assert(c.hits == 16 && c.misses == 1 && c.saves == 16 && c.bad == 0 &&
               c.evictions == 0);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
 
     /* Also by the next process. */
-    store = open_store(&p, TGI_DISK_CACHE_READ_ONLY);
-    cr_assert(holds(&p, store, "x", "end"));
-    tgi_disk_cache_release(store);
+    cache = open_cache(&p, TGI_DISK_CACHE_READ_ONLY);
+    cr_assert(holds(&p, cache, "x", "end"));
+    tgi_disk_cache_release(cache);
     cr_assert_eq(p.n_warnings, 0);
     place_end(&p);
 }
 
-Test(store, large_values_begin_where_memory_begins)
+Test(disk_cache, large_values_begin_where_memory_begins)
 {
     enum { BYTES = 300000 };
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
     static unsigned char value[BYTES];
     for (size_t i = 0; i < BYTES; i++)
         value[i] = (unsigned char)(i * 7 ^ i >> 8);
-    cr_assert(tgi_disk_cache_save(store, text("odd"),
+    cr_assert(tgi_disk_cache_save(cache, text("odd"),
                                   (tgi_byte_span){value, BYTES}, &p.log));
     size_t n;
-    unsigned char *found = tgi_disk_cache_load(store, text("odd"), &p.log, &n);
+    unsigned char *found = tgi_disk_cache_load(cache, text("odd"), &p.log, &n);
     cr_assert_eq(n, BYTES);
     cr_assert_eq(memcmp(found, value, n), 0);
     cr_assert_eq((uintptr_t)found % 16, 0);
     tgi_free(found);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-Test(store, keys_of_the_same_hash_are_told_apart)
+Test(disk_cache, keys_with_equal_hashes_are_distinguished)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "one", "1"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "one", "1"));
     cr_assert_eq(rename(path_of(&p, "one"), path_of(&p, "two")), 0);
-    cr_assert(holds(&p, store, "two", NULL));
+    cr_assert(holds(&p, cache, "two", NULL));
     cr_assert_eq(rename(path_of(&p, "two"), path_of(&p, "longer")), 0);
-    cr_assert(holds(&p, store, "longer", NULL));
+    cr_assert(holds(&p, cache, "longer", NULL));
     cr_assert(is_there(path_of(&p, "longer")), "it is no damage");
-    cr_assert_eq(counts_of(store).bad, 0);
-    cr_assert(save(&p, store, "longer", "2"));
-    cr_assert(holds(&p, store, "longer", "2"));
-    tgi_disk_cache_release(store);
+    cr_assert_eq(counts_of(cache).bad, 0);
+    cr_assert(save(&p, cache, "longer", "2"));
+    cr_assert(holds(&p, cache, "longer", "2"));
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-Test(store, no_store_holds_nothing)
+Test(disk_cache, a_null_cache_is_empty)
 {
     place p;
     place_begin(&p);
@@ -84,26 +84,26 @@ Test(store, no_store_holds_nothing)
     cr_assert(holds(&p, NULL, "key", NULL));
     cr_assert_eq(counts_of(NULL).misses, 0);
     tgi_disk_cache_release(NULL);
-    tgi_disk_cache *store;
-    cr_assert_eq(tgi_disk_cache_open(p.dir, TGI_DISK_CACHE_OFF, ROOM, &store),
+    tgi_disk_cache *cache;
+    cr_assert_eq(tgi_disk_cache_open(p.dir, TGI_DISK_CACHE_OFF, ROOM, &cache),
                  TG_OK);
-    cr_assert_null(store);
+    cr_assert_null(cache);
     cr_assert_not(is_there(p.dir));
     place_end(&p);
 }
 
-Test(store, those_who_open_a_directory_alike_share_a_store)
+Test(disk_cache, equal_opens_of_a_directory_share_a_cache)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    tgi_disk_cache *same = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    tgi_disk_cache *reader = open_store(&p, TGI_DISK_CACHE_READ_ONLY);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *same = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *reader = open_cache(&p, TGI_DISK_CACHE_READ_ONLY);
     tgi_disk_cache *bounded =
-        open_store_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, 100);
-    cr_assert_eq(store, same);
-    cr_assert(store != reader && store != bounded && reader != bounded);
-    tgi_disk_cache_release(store);
+        open_cache_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, 100);
+    cr_assert_eq(cache, same);
+    cr_assert(cache != reader && cache != bounded && reader != bounded);
+    tgi_disk_cache_release(cache);
     cr_assert(save(&p, same, "key", "value"));
     tgi_disk_cache_release(same);
     cr_assert(holds(&p, reader, "key", "value"));
@@ -121,23 +121,23 @@ static bool fault_scenario(void)
     tgi_log log;
     tgi_log_init(&log, TG_LOG_OFF, NULL, NULL);
     char *path = NULL;
-    tgi_disk_cache *store = NULL;
+    tgi_disk_cache *cache = NULL;
     size_t n = 0;
     bool good = tgi_disk_cache_path(fault_dir, &path) == TG_OK &&
                 tgi_disk_cache_open(path, TGI_DISK_CACHE_READ_WRITE, ROOM,
-                                    &store) == TG_OK;
+                                    &cache) == TG_OK;
     /* A value that is not saved or not found is not a failure. */
-    (void)tgi_disk_cache_save(store, text("key"), text("value"), &log);
-    void *value = tgi_disk_cache_load(store, text("key"), &log, &n);
+    (void)tgi_disk_cache_save(cache, text("key"), text("value"), &log);
+    void *value = tgi_disk_cache_load(cache, text("key"), &log, &n);
     cr_assert(!value || (n == 5 && memcmp(value, "value", 5) == 0));
-    cr_assert_eq(counts_of(store).bad, 0);
+    cr_assert_eq(counts_of(cache).bad, 0);
     tgi_free(value);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     tgi_free(path);
     return good;
 }
 
-Test(store, memory_that_is_out_harms_no_entry)
+Test(disk_cache, memory_that_is_out_harms_no_entry)
 {
     place p;
     place_begin(&p);
@@ -148,26 +148,27 @@ Test(store, memory_that_is_out_harms_no_entry)
 
 /* -- Uses and room --------------------------------------------------------- */
 
-Test(store, a_use_is_noted_once_an_hour)
+Test(disk_cache, a_use_is_noted_once_an_hour)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    tgi_disk_cache *reader = open_store(&p, TGI_DISK_CACHE_READ_ONLY);
-    cr_assert(save(&p, store, "key", "value"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *reader = open_cache(&p, TGI_DISK_CACHE_READ_ONLY);
+    cr_assert(save(&p, cache, "key", "value"));
     const char *path = path_of(&p, "key");
     set_age(path, 1800);
-    cr_assert(holds(&p, store, "key", "value"));
+    cr_assert(holds(&p, cache, "key", "value"));
     cr_assert_geq(age_of(path), 1800, "it was used not long ago");
     set_age(path, 7200);
     cr_assert(holds(&p, reader, "key", "value"));
-    cr_assert_geq(age_of(path), 7200, "who only reads notes nothing");
-    cr_assert(holds(&p, store, "key", "value"));
+    cr_assert_geq(age_of(path), 7200,
+                  "a read-only cache does not update the time");
+    cr_assert(holds(&p, cache, "key", "value"));
     cr_assert_lt(age_of(path), 1800);
     set_age(path, -7200);
-    cr_assert(holds(&p, store, "key", "value"));
+    cr_assert(holds(&p, cache, "key", "value"));
     cr_assert_geq(age_of(path), -1800, "the clock was wrong");
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     tgi_disk_cache_release(reader);
     place_end(&p);
 }
@@ -178,73 +179,73 @@ static uint64_t bytes_of(const char *key, const char *value)
     return tgi_cache_entry_bytes(text(key), text(value));
 }
 
-Test(store, the_least_recently_used_go_first)
+Test(disk_cache, the_least_recently_used_go_first)
 {
     enum { N = 16 };
     place p;
     place_begin(&p);
     const uint64_t each = bytes_of("key 00", "value");
-    tgi_disk_cache *store =
-        open_store_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, N * each);
+    tgi_disk_cache *cache =
+        open_cache_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, N * each);
     char key[N + 1][16];
     for (int i = 0; i < N; i++) {
         snprintf(key[i], sizeof(key[i]), "key %02d", i);
-        cr_assert(save(&p, store, key[i], "value"));
+        cr_assert(save(&p, cache, key[i], "value"));
         set_age(path_of(&p, key[i]), 100000 - 100 * i);
     }
     cr_assert_eq(n_files(p.dir), N, "there is room for that many");
-    cr_assert(holds(&p, store, key[0], "value"));
+    cr_assert(holds(&p, cache, key[0], "value"));
     strcpy(key[N], "key 99");
-    cr_assert(save(&p, store, key[N], "value"));
+    cr_assert(save(&p, cache, key[N], "value"));
     /* An eighth of the limit is freed. */
-    cr_assert_eq(counts_of(store).evictions, 3);
+    cr_assert_eq(counts_of(cache).evictions, 3);
     for (int i = 0; i <= N; i++)
-        cr_assert(holds(&p, store, key[i], i < 1 || i > 3 ? "value" : NULL),
+        cr_assert(holds(&p, cache, key[i], i < 1 || i > 3 ? "value" : NULL),
                   "%s", key[i]);
-    cr_assert_eq(counts_of(store).bad, 0);
-    tgi_disk_cache_release(store);
+    cr_assert_eq(counts_of(cache).bad, 0);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-Test(store, there_is_never_more_than_the_bound)
+Test(disk_cache, there_is_never_more_than_the_bound)
 {
     place p;
     place_begin(&p);
     const uint64_t most = 4000;
-    tgi_disk_cache *store =
-        open_store_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, most);
+    tgi_disk_cache *cache =
+        open_cache_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, most);
     char key[16];
     for (int i = 0; i < 300; i++) {
         snprintf(key, sizeof(key), "%d", i);
-        cr_assert(save(&p, store, key, "a value of some length"));
+        cr_assert(save(&p, cache, key, "a value of some length"));
         size_t n_entries;
         uint64_t bytes;
         cr_assert_eq(tgi_disk_cache_size(p.dir, &n_entries, &bytes), TG_OK);
         cr_assert_leq(bytes, most);
-        cr_assert(holds(&p, store, key, "a value of some length"));
+        cr_assert(holds(&p, cache, key, "a value of some length"));
     }
-    cr_assert_gt(counts_of(store).evictions, 200);
-    tgi_disk_cache_release(store);
+    cr_assert_gt(counts_of(cache).evictions, 200);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-Test(store, one_entry_may_fill_the_room_but_not_more)
+Test(disk_cache, one_entry_may_fill_the_room_but_not_more)
 {
     place p;
     place_begin(&p);
     const uint64_t most = bytes_of("key", "value");
-    tgi_disk_cache *store =
-        open_store_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, most);
-    cr_assert(save(&p, store, "key", "value"));
-    cr_assert(holds(&p, store, "key", "value"));
-    cr_assert_not(save(&p, store, "key", "value!"));
-    cr_assert(holds(&p, store, "key", "value"));
+    tgi_disk_cache *cache =
+        open_cache_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, most);
+    cr_assert(save(&p, cache, "key", "value"));
+    cr_assert(holds(&p, cache, "key", "value"));
+    cr_assert_not(save(&p, cache, "key", "value!"));
+    cr_assert(holds(&p, cache, "key", "value"));
     set_age(path_of(&p, "key"), 60);
-    cr_assert(save(&p, store, "kez", "value"));
-    cr_assert(holds(&p, store, "kez", "value"));
-    cr_assert(holds(&p, store, "key", NULL));
+    cr_assert(save(&p, cache, "kez", "value"));
+    cr_assert(holds(&p, cache, "kez", "value"));
+    cr_assert(holds(&p, cache, "key", NULL));
     cr_assert_eq(p.n_warnings, 0);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
@@ -270,11 +271,11 @@ static const char *make_temporary(const place *p, long writer, int number)
     return path;
 }
 
-Test(store, orphans_are_swept_when_something_is_saved)
+Test(disk_cache, orphans_are_swept_when_something_is_saved)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
     const char *dead = make_temporary(&p, dead_process(), 1000000);
     const char *old = make_temporary(&p, getppid(), 1000001);
     const char *alive = make_temporary(&p, getppid(), 1000002);
@@ -283,53 +284,53 @@ Test(store, orphans_are_swept_when_something_is_saved)
     snprintf(other, sizeof(other), "%s/tmp-1x", p.dir);
     write_bytes(other, "mine", 4);
     set_age(other, 7200);
-    cr_assert(save(&p, store, "key", "value"));
+    cr_assert(save(&p, cache, "key", "value"));
     cr_assert_not(is_there(dead));
     cr_assert_not(is_there(old));
     cr_assert(is_there(alive));
     cr_assert(is_there(other));
     /* Not on every save, but again later. */
     dead = make_temporary(&p, dead_process(), 1000003);
-    cr_assert(save(&p, store, "key", "value"));
+    cr_assert(save(&p, cache, "key", "value"));
     cr_assert(is_there(dead));
     for (int i = 0; i < 64; i++)
-        cr_assert(save(&p, store, "key", "value"));
+        cr_assert(save(&p, cache, "key", "value"));
     cr_assert_not(is_there(dead));
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-Test(store, a_temporary_name_that_is_taken_is_passed_over)
+Test(disk_cache, a_temporary_name_that_is_taken_is_passed_over)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
     for (int i = 0; i < 3; i++)
         make_temporary(&p, getpid(), i);
-    cr_assert(save(&p, store, "key", "value"));
-    cr_assert(holds(&p, store, "key", "value"));
+    cr_assert(save(&p, cache, "key", "value"));
+    cr_assert(holds(&p, cache, "key", "value"));
     cr_assert_eq(n_files(p.dir), 4);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
 /* -- Children and threads -------------------------------------------------- */
 
-Test(store, a_child_goes_on_after_fork)
+Test(disk_cache, a_child_goes_on_after_fork)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "parent", "1"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "parent", "1"));
     const pid_t child = fork();
     if (child == 0)
-        _exit(!(holds(&p, store, "parent", "1") &&
-                save(&p, store, "child", "2")));
+        _exit(!(holds(&p, cache, "parent", "1") &&
+                save(&p, cache, "child", "2")));
     int status;
     cr_assert_eq(waitpid(child, &status, 0), child);
     cr_assert_eq(status, 0);
-    cr_assert(holds(&p, store, "child", "2"));
-    tgi_disk_cache_release(store);
+    cr_assert(holds(&p, cache, "child", "2"));
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
@@ -337,17 +338,17 @@ static void *open_and_use(void *user)
 {
     place *p = user;
     for (int i = 0; i < 100; i++) {
-        tgi_disk_cache *store = NULL;
+        tgi_disk_cache *cache = NULL;
         if (tgi_disk_cache_open(p->dir, TGI_DISK_CACHE_READ_WRITE, ROOM,
-                                &store) ||
-            !save(p, store, "key", "value") || !holds(p, store, "key", "value"))
+                                &cache) ||
+            !save(p, cache, "key", "value") || !holds(p, cache, "key", "value"))
             return p;
-        tgi_disk_cache_release(store);
+        tgi_disk_cache_release(cache);
     }
     return NULL;
 }
 
-Test(store, threads_open_use_and_release_at_once)
+Test(disk_cache, threads_open_use_and_release_at_once)
 {
     enum { THREADS = 4 };
     place p;

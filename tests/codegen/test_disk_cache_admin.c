@@ -26,14 +26,14 @@ static bool keep_entry(const tg_cache_entry *entry, void *user)
     return ++s->n != s->most;
 }
 
-Test(store_care, entries_are_listed_the_oldest_first)
+Test(disk_cache_admin, entries_are_listed_the_oldest_first)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "b: the second\nmore of it", "value"));
-    cr_assert(save(&p, store, "c", ""));
-    cr_assert(save(&p, store, "a: \x1b[31m\ttab \xff", "a value\n"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "b: the second\nmore of it", "value"));
+    cr_assert(save(&p, cache, "c", ""));
+    cr_assert(save(&p, cache, "a: \x1b[31m\ttab \xff", "a value\n"));
     set_age(path_of(&p, "a: \x1b[31m\ttab \xff"), 300);
     set_age(path_of(&p, "b: the second\nmore of it"), 200);
     set_age(path_of(&p, "c"), 100);
@@ -52,22 +52,22 @@ Test(store_care, entries_are_listed_the_oldest_first)
     s = (shown){.most = 2};
     check_works(tg_cache_list(p.dir, keep_entry, &s));
     cr_assert_eq(s.n, 2, "the visitor has seen enough");
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-Test(store_care, what_is_damaged_is_listed_too)
+Test(disk_cache_admin, damaged_entries_are_listed_too)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
     write_bytes(path_of(&p, "empty"), "", 0);
     char zeros[100] = {0};
     write_bytes(path_of(&p, "zeros"), zeros, sizeof(zeros));
     shown s = {.most = 0};
     check_works(tg_cache_list(p.dir, keep_entry, &s));
     cr_assert_str_eq(s.lines, "\n\n");
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
@@ -81,15 +81,15 @@ static tg_cache_report verify(const place *p, bool deletes)
     return report;
 }
 
-Test(store_care, verify_counts_and_removes_what_is_bad)
+Test(disk_cache_admin, verify_counts_and_removes_bad_entries)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
     char key[16];
     for (int i = 0; i < 8; i++) {
         snprintf(key, sizeof(key), "%d", i);
-        cr_assert(save(&p, store, key, "value"));
+        cr_assert(save(&p, cache, key, "value"));
     }
     tg_cache_report r = verify(&p, false);
     cr_assert(r.good == 8 && !r.bad && !r.foreign && !r.unread);
@@ -113,33 +113,33 @@ Test(store_care, verify_counts_and_removes_what_is_bad)
     cr_assert_eq(n_files(p.dir), 3);
     r = verify(&p, true);
     cr_assert(r.good == 2 && !r.bad && r.foreign == 1);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-Test(store_care, what_cannot_be_read_is_not_called_bad)
+Test(disk_cache_admin, unreadable_entries_do_not_count_as_bad)
 {
     place p;
     place_begin(&p);
     become_user(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "key", "value"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "key", "value"));
     cr_assert_eq(chmod(path_of(&p, "key"), 0), 0);
     tg_cache_report r = verify(&p, true);
     cr_assert(!r.good && !r.bad && r.unread == 1);
     cr_assert_eq(n_files(p.dir), 1);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     nftw(p.home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     check_nothing_is_alive();
 }
 
-Test(store_care, clear_removes_entries_and_nothing_else)
+Test(disk_cache_admin, clear_removes_entries_and_nothing_else)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "a", "value"));
-    cr_assert(save(&p, store, "b", "value"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "a", "value"));
+    cr_assert(save(&p, cache, "b", "value"));
     char other[128];
     static const char *const names[] = {
         "tmp-1-7", "README", "0123.tgjit",
@@ -152,10 +152,10 @@ Test(store_care, clear_removes_entries_and_nothing_else)
     }
     check_works(tg_cache_clear(p.dir));
     cr_assert_eq(n_files(p.dir), 4, "but the temporary file");
-    cr_assert(holds(&p, store, "a", NULL));
-    cr_assert(save(&p, store, "a", "again"));
-    cr_assert(holds(&p, store, "a", "again"));
-    tgi_disk_cache_release(store);
+    cr_assert(holds(&p, cache, "a", NULL));
+    cr_assert(save(&p, cache, "a", "again"));
+    cr_assert(holds(&p, cache, "a", "again"));
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
@@ -168,7 +168,7 @@ static bool count_entry(const tg_cache_entry *entry, void *user)
     return true;
 }
 
-Test(store_care, a_missing_directory_is_empty)
+Test(disk_cache_admin, a_missing_directory_is_empty)
 {
     place p;
     place_begin(&p);
@@ -198,25 +198,25 @@ static void check_all_fail_at(int line, const char *dir, const char *piece)
 }
 #define check_all_fail(dir, piece) check_all_fail_at(__LINE__, dir, piece)
 
-Test(store_care, a_hostile_directory_is_refused)
+Test(disk_cache_admin, a_hostile_directory_is_refused)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "key", "value"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "key", "value"));
     cr_assert_eq(chmod(p.dir, 0770), 0);
     check_all_fail(p.dir, "writable by other users");
     cr_assert_eq(n_files(p.dir), 1);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-Test(store_care, the_environment_names_the_directory)
+Test(disk_cache_admin, the_environment_names_the_directory)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "key", "value"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "key", "value"));
     size_t n_entries = 0;
     setenv("TGJIT_CACHE_DIR", p.dir, 1);
     check_works(tg_cache_size(NULL, &n_entries, NULL));
@@ -225,11 +225,11 @@ Test(store_care, the_environment_names_the_directory)
     unsetenv("XDG_CACHE_HOME");
     unsetenv("HOME");
     check_all_fail(NULL, "HOME");
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-Test(store_care, wrong_arguments_are_refused)
+Test(disk_cache_admin, wrong_arguments_are_refused)
 {
     place p;
     place_begin(&p);
@@ -264,13 +264,13 @@ static bool fault_scenario(void)
            tg_cache_size(NULL, NULL, NULL) == TG_OK;
 }
 
-Test(store_care, memory_that_is_out_is_told)
+Test(disk_cache_admin, out_of_memory_is_an_error)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "key", "value"));
-    tgi_disk_cache_release(store);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "key", "value"));
+    tgi_disk_cache_release(cache);
     setenv("TGJIT_CACHE_DIR", p.dir, 1);
     check_every_fault(fault_scenario);
     cr_assert_eq(n_files(p.dir), 1, "what was not read is not bad");
@@ -287,7 +287,7 @@ static tg_cache_counters counters_of(tg_context *ctx)
     return counts;
 }
 
-Test(store_care, a_context_opens_its_cache_when_it_is_needed)
+Test(disk_cache_admin, a_context_opens_its_cache_when_it_is_needed)
 {
     place p;
     place_begin(&p);
@@ -296,12 +296,12 @@ Test(store_care, a_context_opens_its_cache_when_it_is_needed)
                        (tg_context_options){.cache = "rw", .cache_dir = p.dir});
     cr_assert_eq(counters_of(s.ctx).misses, 0);
     cr_assert_not(is_there(p.dir));
-    tgi_disk_cache *store = tgi_context_disk_cache(s.ctx);
-    cr_assert_not_null(store);
+    tgi_disk_cache *cache = tgi_context_disk_cache(s.ctx);
+    cr_assert_not_null(cache);
     cr_assert(is_there(p.dir));
-    cr_assert(save(&p, store, "key", "value"));
-    cr_assert(holds(&p, store, "key", "value"));
-    cr_assert(holds(&p, store, "other", NULL));
+    cr_assert(save(&p, cache, "key", "value"));
+    cr_assert(holds(&p, cache, "key", "value"));
+    cr_assert(holds(&p, cache, "other", NULL));
     const tg_cache_counters c = counters_of(s.ctx);
     cr_assert(c.hits == 1 && c.misses == 1 && c.saves == 1);
 
@@ -309,14 +309,14 @@ Test(store_care, a_context_opens_its_cache_when_it_is_needed)
     session t;
     session_begin_with(&t,
                        (tg_context_options){.cache = "rw", .cache_dir = p.dir});
-    cr_assert_eq(tgi_context_disk_cache(t.ctx), store);
+    cr_assert_eq(tgi_context_disk_cache(t.ctx), cache);
     tg_context_release(t.ctx);
-    cr_assert_eq(tgi_context_disk_cache(s.ctx), store);
+    cr_assert_eq(tgi_context_disk_cache(s.ctx), cache);
     tg_context_release(s.ctx);
     place_end(&p);
 }
 
-Test(store_care, counts_of_no_version_are_refused)
+Test(disk_cache_admin, counts_of_no_version_are_refused)
 {
     session s;
     session_begin(&s);
@@ -332,13 +332,13 @@ Test(store_care, counts_of_no_version_are_refused)
 }
 
 static void check_settings_at(int line, tg_context_options options,
-                              tgi_disk_cache_mode mode, uint64_t most_bytes,
+                              tgi_disk_cache_mode mode, uint64_t max_bytes,
                               int n_warnings)
 {
     session s;
     session_begin_with(&s, options);
     cr_assert_eq(s.ctx->cache.mode, mode, "line %d", line);
-    cr_assert_eq(s.ctx->cache.max_bytes, most_bytes, "line %d: %llu", line,
+    cr_assert_eq(s.ctx->cache.max_bytes, max_bytes, "line %d: %llu", line,
                  (unsigned long long)s.ctx->cache.max_bytes);
     int n = 0;
     for (const char *at = s.logged; (at = strchr(at, '\n')); at++)
@@ -348,7 +348,7 @@ static void check_settings_at(int line, tg_context_options options,
 }
 #define check_settings(...) check_settings_at(__LINE__, __VA_ARGS__)
 
-Test(store_care, settings_come_from_options_or_the_environment)
+Test(disk_cache_admin, settings_come_from_options_or_the_environment)
 {
     static const struct {
         const char *text;
@@ -402,7 +402,7 @@ Test(store_care, settings_come_from_options_or_the_environment)
                    TGI_DISK_CACHE_READ_WRITE, 256 << 20, 0);
 }
 
-Test(store_care, a_context_without_a_cache_warns_once)
+Test(disk_cache_admin, a_context_without_a_cache_warns_once)
 {
     place p;
     place_begin(&p);

@@ -13,7 +13,7 @@
 /* An entry, and its valid file. */
 typedef struct sample {
     place p;
-    tgi_disk_cache *store;
+    tgi_disk_cache *cache;
     const char *path;
     unsigned char file[128];
     size_t n;
@@ -22,8 +22,8 @@ typedef struct sample {
 static void sample_begin(sample *s)
 {
     place_begin(&s->p);
-    s->store = open_store(&s->p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&s->p, s->store, "the key", "and its value"));
+    s->cache = open_cache(&s->p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&s->p, s->cache, "the key", "and its value"));
     s->path = path_of(&s->p, "the key");
     s->n = read_bytes(s->path, s->file, sizeof(s->file));
     cr_assert_eq(s->n, 48 + 7 + 13);
@@ -32,8 +32,8 @@ static void sample_begin(sample *s)
 static void sample_end(sample *s)
 {
     write_bytes(s->path, s->file, s->n);
-    cr_assert(holds(&s->p, s->store, "the key", "and its value"));
-    tgi_disk_cache_release(s->store);
+    cr_assert(holds(&s->p, s->cache, "the key", "and its value"));
+    tgi_disk_cache_release(s->cache);
     cr_assert_eq(s->p.n_warnings, 0);
     place_end(&s->p);
 }
@@ -41,22 +41,22 @@ static void sample_end(sample *s)
 /* True if these bytes are rejected as an entry, counted and deleted. */
 static bool is_removed(sample *s, const unsigned char *file, size_t n)
 {
-    const uint64_t n_bad = counts_of(s->store).bad;
+    const uint64_t n_bad = counts_of(s->cache).bad;
     write_bytes(s->path, file, n);
-    return holds(&s->p, s->store, "the key", NULL) && !is_there(s->path) &&
-           counts_of(s->store).bad == n_bad + 1;
+    return holds(&s->p, s->cache, "the key", NULL) && !is_there(s->path) &&
+           counts_of(s->cache).bad == n_bad + 1;
 }
 
 /* True if they are rejected but kept, as of another version. */
 static bool is_passed_over(sample *s, const unsigned char *file, size_t n)
 {
-    const uint64_t n_bad = counts_of(s->store).bad;
+    const uint64_t n_bad = counts_of(s->cache).bad;
     write_bytes(s->path, file, n);
-    return holds(&s->p, s->store, "the key", NULL) && is_there(s->path) &&
-           counts_of(s->store).bad == n_bad;
+    return holds(&s->p, s->cache, "the key", NULL) && is_there(s->path) &&
+           counts_of(s->cache).bad == n_bad;
 }
 
-Test(store_damage, every_flipped_bit_is_refused)
+Test(disk_cache_damage, every_flipped_bit_is_refused)
 {
     sample s;
     sample_begin(&s);
@@ -72,7 +72,7 @@ Test(store_damage, every_flipped_bit_is_refused)
     sample_end(&s);
 }
 
-Test(store_damage, every_truncation_is_refused)
+Test(disk_cache_damage, every_truncation_is_refused)
 {
     sample s;
     sample_begin(&s);
@@ -95,7 +95,7 @@ static void forge(sample *s, unsigned char *file, uint32_t header_bytes,
     memcpy(file + 16, sum.bytes, 16);
 }
 
-Test(store_damage, sizes_are_not_believed_even_if_the_checksum_fits)
+Test(disk_cache_damage, sizes_are_not_believed_even_if_the_checksum_fits)
 {
     static const struct {
         uint32_t header;
@@ -118,7 +118,7 @@ Test(store_damage, sizes_are_not_believed_even_if_the_checksum_fits)
     sample_end(&s);
 }
 
-Test(store_damage, a_file_far_too_large_is_not_read)
+Test(disk_cache_damage, a_file_far_too_large_is_not_read)
 {
     sample s;
     sample_begin(&s);
@@ -127,12 +127,12 @@ Test(store_damage, a_file_far_too_large_is_not_read)
     forge(&s, file, 48, 7, bytes - 48 - 7);
     write_bytes(s.path, file, s.n);
     cr_assert_eq(truncate(s.path, (off_t)bytes), 0);
-    cr_assert(holds(&s.p, s.store, "the key", NULL));
+    cr_assert(holds(&s.p, s.cache, "the key", NULL));
     cr_assert_not(is_there(s.path));
     sample_end(&s);
 }
 
-Test(store_damage, another_version_is_passed_over_and_overwritten)
+Test(disk_cache_damage, another_version_is_passed_over_and_overwritten)
 {
     sample s;
     sample_begin(&s);
@@ -141,16 +141,16 @@ Test(store_damage, another_version_is_passed_over_and_overwritten)
     file[8]++;
     cr_assert(is_passed_over(&s, file, s.n));
     cr_assert(is_passed_over(&s, file, 12), "its header may be another");
-    cr_assert(save(&s.p, s.store, "the key", "new"));
-    cr_assert(holds(&s.p, s.store, "the key", "new"));
+    cr_assert(save(&s.p, s.cache, "the key", "new"));
+    cr_assert(holds(&s.p, s.cache, "the key", "new"));
     sample_end(&s);
 }
 
-Test(store_damage, who_only_reads_removes_nothing)
+Test(disk_cache_damage, who_only_reads_removes_nothing)
 {
     sample s;
     sample_begin(&s);
-    tgi_disk_cache *reader = open_store(&s.p, TGI_DISK_CACHE_READ_ONLY);
+    tgi_disk_cache *reader = open_cache(&s.p, TGI_DISK_CACHE_READ_ONLY);
     cr_assert(holds(&s.p, reader, "the key", "and its value"));
     cr_assert_not(save(&s.p, reader, "other", "value"));
     write_bytes(s.path, s.file, s.n - 1);
@@ -164,7 +164,7 @@ Test(store_damage, who_only_reads_removes_nothing)
 
 /* -- Files that are not ours ----------------------------------------------- */
 
-Test(store_damage, a_symbolic_link_is_no_entry)
+Test(disk_cache_damage, a_symbolic_link_is_no_entry)
 {
     sample s;
     sample_begin(&s);
@@ -172,69 +172,69 @@ Test(store_damage, a_symbolic_link_is_no_entry)
     snprintf(target, sizeof(target), "%s/target", s.p.home);
     cr_assert_eq(rename(s.path, target), 0);
     cr_assert_eq(symlink(target, s.path), 0);
-    cr_assert(holds(&s.p, s.store, "the key", NULL));
-    cr_assert_eq(counts_of(s.store).bad, 1);
+    cr_assert(holds(&s.p, s.cache, "the key", NULL));
+    cr_assert_eq(counts_of(s.cache).bad, 1);
     /* The link is replaced; its target is not touched. */
-    cr_assert(save(&s.p, s.store, "the key", "and its value"));
-    cr_assert(holds(&s.p, s.store, "the key", "and its value"));
+    cr_assert(save(&s.p, s.cache, "the key", "and its value"));
+    cr_assert(holds(&s.p, s.cache, "the key", "and its value"));
     unsigned char file[sizeof(s.file)];
     cr_assert_eq(read_bytes(target, file, sizeof(file)), s.n);
     cr_assert_eq(memcmp(file, s.file, s.n), 0);
     sample_end(&s);
 }
 
-Test(store_damage, a_file_that_others_may_write_is_no_entry)
+Test(disk_cache_damage, a_file_that_others_may_write_is_no_entry)
 {
     sample s;
     sample_begin(&s);
     static const mode_t modes[] = {0620, 0602, 0666};
     for (int i = 0; i < 3; i++) {
         cr_assert_eq(chmod(s.path, modes[i]), 0);
-        cr_assert(holds(&s.p, s.store, "the key", NULL));
+        cr_assert(holds(&s.p, s.cache, "the key", NULL));
     }
     cr_assert_eq(chmod(s.path, 0644), 0);
-    cr_assert(holds(&s.p, s.store, "the key", "and its value"));
-    cr_assert_eq(counts_of(s.store).bad, 3);
+    cr_assert(holds(&s.p, s.cache, "the key", "and its value"));
+    cr_assert_eq(counts_of(s.cache).bad, 3);
     sample_end(&s);
 }
 
-Test(store_damage, another_users_file_is_no_entry)
+Test(disk_cache_damage, another_users_file_is_no_entry)
 {
     if (geteuid() != 0)
         cr_skip_test("only root can give files away");
     sample s;
     sample_begin(&s);
     cr_assert_eq(chown(s.path, NOBODY, NOBODY), 0);
-    cr_assert(holds(&s.p, s.store, "the key", NULL));
-    cr_assert_eq(counts_of(s.store).bad, 1);
-    cr_assert(save(&s.p, s.store, "the key", "and its value"));
+    cr_assert(holds(&s.p, s.cache, "the key", NULL));
+    cr_assert_eq(counts_of(s.cache).bad, 1);
+    cr_assert(save(&s.p, s.cache, "the key", "and its value"));
     sample_end(&s);
 }
 
-Test(store_damage, pipes_and_directories_are_no_entries, .timeout = 60)
+Test(disk_cache_damage, pipes_and_directories_are_no_entries, .timeout = 60)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert_eq(mkfifo(path_of(&p, "pipe"), 0600), 0);
     cr_assert_eq(mkdir(path_of(&p, "dir"), 0700), 0);
-    cr_assert(holds(&p, store, "pipe", NULL));
-    cr_assert(holds(&p, store, "dir", NULL));
-    cr_assert_eq(counts_of(store).bad, 2);
-    cr_assert(save(&p, store, "pipe", "value"));
-    cr_assert(holds(&p, store, "pipe", "value"));
+    cr_assert(holds(&p, cache, "pipe", NULL));
+    cr_assert(holds(&p, cache, "dir", NULL));
+    cr_assert_eq(counts_of(cache).bad, 2);
+    cr_assert(save(&p, cache, "pipe", "value"));
+    cr_assert(holds(&p, cache, "pipe", "value"));
     cr_assert_eq(p.n_warnings, 0);
     for (int i = 0; i < 3; i++)
-        cr_assert_not(save(&p, store, "dir", "value"));
+        cr_assert_not(save(&p, cache, "dir", "value"));
     cr_assert_eq(p.n_warnings, 1, "of what cannot be written, once");
     cr_assert_eq(n_files(p.dir), 2, "nothing is left behind");
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-/* -- Trouble that says nothing about an entry ------------------------------ */
+/* -- Failures that do not depend on the entry ------------------------------ */
 
-Test(store_damage, an_error_of_the_system_removes_nothing)
+Test(disk_cache_damage, an_error_of_the_system_removes_nothing)
 {
     sample s;
     sample_begin(&s);
@@ -244,32 +244,32 @@ Test(store_damage, an_error_of_the_system_removes_nothing)
     none.rlim_cur = 0;
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
     for (int i = 0; i < 3; i++) {
-        cr_assert(holds(&s.p, s.store, "the key", NULL));
-        cr_assert_not(save(&s.p, s.store, "the key", "and its value"));
+        cr_assert(holds(&s.p, s.cache, "the key", NULL));
+        cr_assert_not(save(&s.p, s.cache, "the key", "and its value"));
     }
     cr_assert_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
     cr_assert_eq(s.p.n_warnings, 1);
-    cr_assert_eq(counts_of(s.store).bad, 0);
-    cr_assert(holds(&s.p, s.store, "the key", "and its value"));
+    cr_assert_eq(counts_of(s.cache).bad, 0);
+    cr_assert(holds(&s.p, s.cache, "the key", "and its value"));
     s.p.n_warnings = 0;
     sample_end(&s);
 }
 
-Test(store_damage, an_entry_that_may_not_be_read_is_left_alone)
+Test(disk_cache_damage, an_entry_that_may_not_be_read_is_left_alone)
 {
     place p;
     place_begin(&p);
     become_user(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "key", "value"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "key", "value"));
     cr_assert_eq(chmod(path_of(&p, "key"), 0), 0);
-    cr_assert(holds(&p, store, "key", NULL));
-    cr_assert(holds(&p, store, "key", NULL));
+    cr_assert(holds(&p, cache, "key", NULL));
+    cr_assert(holds(&p, cache, "key", NULL));
     cr_assert_eq(p.n_warnings, 1);
     cr_assert_eq(chmod(path_of(&p, "key"), 0400), 0);
-    cr_assert(holds(&p, store, "key", "value"));
-    cr_assert_eq(counts_of(store).bad, 0);
-    tgi_disk_cache_release(store);
+    cr_assert(holds(&p, cache, "key", "value"));
+    cr_assert_eq(counts_of(cache).bad, 0);
+    tgi_disk_cache_release(cache);
     nftw(p.home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     check_nothing_is_alive();
 }

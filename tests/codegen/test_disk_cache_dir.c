@@ -24,7 +24,7 @@ static void check_path_at(int line, const char *dir, const char *expected)
 }
 #define check_path(dir, expected) check_path_at(__LINE__, dir, expected)
 
-Test(store_dir, the_default_is_where_xdg_says)
+Test(disk_cache_dir, the_default_follows_xdg)
 {
     setenv("HOME", "/tmp", 1);
     setenv("XDG_CACHE_HOME", "/tmp/somewhere", 1);
@@ -51,7 +51,7 @@ Test(store_dir, the_default_is_where_xdg_says)
     check_nothing_is_alive();
 }
 
-Test(store_dir, without_a_home_there_is_none)
+Test(disk_cache_dir, without_a_home_there_is_none)
 {
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", "/nonexistent/home", 1);
@@ -72,32 +72,32 @@ static mode_t mode_of(const char *path)
     return s.st_mode & 07777;
 }
 
-Test(store_dir, it_is_made_for_this_user_alone_with_its_parents)
+Test(disk_cache_dir, it_is_made_for_this_user_alone_with_its_parents)
 {
     place p;
     place_begin(&p);
     umask(0);
     snprintf(p.dir, sizeof(p.dir), "%s/a/b/c", p.home);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert_eq(mode_of(p.dir), 0700);
     p.dir[strlen(p.dir) - 2] = '\0';
     cr_assert_eq(mode_of(p.dir), 0700);
     strcat(p.dir, "/c");
-    cr_assert(save(&p, store, "key", "value"));
+    cr_assert(save(&p, cache, "key", "value"));
     cr_assert_eq(mode_of(path_of(&p, "key")), 0600);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-Test(store_dir, who_only_reads_makes_none)
+Test(disk_cache_dir, who_only_reads_makes_none)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store;
+    tgi_disk_cache *cache;
     cr_assert_eq(
-        tgi_disk_cache_open(p.dir, TGI_DISK_CACHE_READ_ONLY, ROOM, &store),
+        tgi_disk_cache_open(p.dir, TGI_DISK_CACHE_READ_ONLY, ROOM, &cache),
         TG_OK);
-    cr_assert_null(store);
+    cr_assert_null(cache);
     cr_assert_not(is_there(p.dir));
     place_end(&p);
 }
@@ -109,11 +109,11 @@ static void check_refused_at(int line, const place *p, const char *piece)
     static const tgi_disk_cache_mode modes[] = {TGI_DISK_CACHE_READ_ONLY,
                                                 TGI_DISK_CACHE_READ_WRITE};
     for (int i = 0; i < 2; i++) {
-        tgi_disk_cache *store;
+        tgi_disk_cache *cache;
         tg_error_clear();
-        cr_assert_eq(tgi_disk_cache_open(p->dir, modes[i], ROOM, &store),
+        cr_assert_eq(tgi_disk_cache_open(p->dir, modes[i], ROOM, &cache),
                      TG_ERROR_FILE, "line %d", line);
-        cr_assert_null(store);
+        cr_assert_null(cache);
         cr_assert_not_null(strstr(tg_error(NULL), piece), "line %d: %s", line,
                            tg_error(NULL));
         cr_assert_not_null(strstr(tg_error(NULL), p->dir), "line %d: %s", line,
@@ -122,7 +122,7 @@ static void check_refused_at(int line, const place *p, const char *piece)
 }
 #define check_refused(p, piece) check_refused_at(__LINE__, p, piece)
 
-Test(store_dir, a_symbolic_link_is_refused)
+Test(disk_cache_dir, a_symbolic_link_is_refused)
 {
     place p;
     place_begin(&p);
@@ -137,13 +137,13 @@ Test(store_dir, a_symbolic_link_is_refused)
                                        "/../.", "/./.."};
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         char spelling[256], *path;
-        tgi_disk_cache *store;
+        tgi_disk_cache *cache;
         snprintf(spelling, sizeof(spelling), "%s%s", p.dir, ends[i]);
         cr_assert_eq(tgi_disk_cache_path(spelling, &path), TG_OK);
         cr_assert_eq(
-            tgi_disk_cache_open(path, TGI_DISK_CACHE_READ_WRITE, ROOM, &store),
+            tgi_disk_cache_open(path, TGI_DISK_CACHE_READ_WRITE, ROOM, &cache),
             TG_ERROR_FILE, "%s", spelling);
-        cr_assert_null(store);
+        cr_assert_null(cache);
         tgi_free(path);
     }
     /* A dangling link is not turned into a directory. */
@@ -154,7 +154,7 @@ Test(store_dir, a_symbolic_link_is_refused)
 }
 
 /* As written by a user. */
-Test(store_dir, a_link_in_any_spelling_is_refused_by_name)
+Test(disk_cache_dir, a_link_in_any_spelling_is_refused_by_name)
 {
     place p;
     place_begin(&p);
@@ -172,7 +172,7 @@ Test(store_dir, a_link_in_any_spelling_is_refused_by_name)
     place_end(&p);
 }
 
-Test(store_dir, one_that_others_may_write_to_is_refused)
+Test(disk_cache_dir, one_that_others_may_write_to_is_refused)
 {
     place p;
     place_begin(&p);
@@ -183,11 +183,11 @@ Test(store_dir, one_that_others_may_write_to_is_refused)
         check_refused(&p, "writable by other users");
     }
     cr_assert_eq(chmod(p.dir, 0755), 0);
-    tgi_disk_cache_release(open_store(&p, TGI_DISK_CACHE_READ_WRITE));
+    tgi_disk_cache_release(open_cache(&p, TGI_DISK_CACHE_READ_WRITE));
     place_end(&p);
 }
 
-Test(store_dir, another_users_is_refused)
+Test(disk_cache_dir, another_users_is_refused)
 {
     if (geteuid() != 0)
         cr_skip_test("only root can give directories away");
@@ -199,7 +199,7 @@ Test(store_dir, another_users_is_refused)
     place_end(&p);
 }
 
-Test(store_dir, a_file_is_refused)
+Test(disk_cache_dir, a_file_is_refused)
 {
     place p;
     place_begin(&p);
@@ -208,7 +208,7 @@ Test(store_dir, a_file_is_refused)
     place_end(&p);
 }
 
-Test(store_dir, one_that_cannot_be_made_is_refused)
+Test(disk_cache_dir, one_that_cannot_be_made_is_refused)
 {
     place p;
     place_begin(&p);
@@ -224,30 +224,30 @@ Test(store_dir, one_that_cannot_be_made_is_refused)
 
 /* The cache has one entry, "old". Whatever is tried, results are the same
    and there is one warning. */
-static void check_reads_but_does_not_write(place *p, tgi_disk_cache *store,
+static void check_reads_but_does_not_write(place *p, tgi_disk_cache *cache,
                                            const char *value)
 {
     for (int i = 0; i < 3; i++) {
-        cr_assert_not(save(p, store, "new", value));
-        cr_assert(holds(p, store, "new", NULL));
-        cr_assert(holds(p, store, "old", "value"));
+        cr_assert_not(save(p, cache, "new", value));
+        cr_assert(holds(p, cache, "new", NULL));
+        cr_assert(holds(p, cache, "old", "value"));
     }
     cr_assert_eq(p->n_warnings, 1);
     cr_assert_eq(n_files(p->dir), 1);
-    cr_assert_eq(counts_of(store).bad, 0);
+    cr_assert_eq(counts_of(cache).bad, 0);
 }
 
-Test(store_dir, one_without_permission_to_write_is_only_read)
+Test(disk_cache_dir, one_without_permission_to_write_is_only_read)
 {
     place p;
     place_begin(&p);
     become_user(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "old", "value"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "old", "value"));
     set_age(path_of(&p, "old"), 7200);
     cr_assert_eq(chmod(p.dir, 0500), 0);
-    check_reads_but_does_not_write(&p, store, "value");
-    tgi_disk_cache_release(store);
+    check_reads_but_does_not_write(&p, cache, "value");
+    tgi_disk_cache_release(cache);
     cr_assert_eq(chmod(p.dir, 0700), 0);
     nftw(p.home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     check_nothing_is_alive();
@@ -266,18 +266,18 @@ static void mount_at(const place *p, unsigned long flags, const char *data)
     }
 }
 
-Test(store_dir, on_a_read_only_file_system_it_is_only_read)
+Test(disk_cache_dir, on_a_read_only_file_system_it_is_only_read)
 {
     place p;
     place_begin(&p);
     mount_at(&p, 0, "size=1M,mode=0700");
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "old", "value"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "old", "value"));
     set_age(path_of(&p, "old"), 7200);
     cr_assert_eq(
         mount("none", p.dir, "tmpfs", MS_REMOUNT | MS_RDONLY, "mode=0700"), 0);
-    check_reads_but_does_not_write(&p, store, "value");
-    tgi_disk_cache_release(store);
+    check_reads_but_does_not_write(&p, cache, "value");
+    tgi_disk_cache_release(cache);
     cr_assert_eq(umount(p.dir), 0);
     place_end(&p);
 }
@@ -291,50 +291,50 @@ static const char *large_value(void)
     return value;
 }
 
-Test(store_dir, on_a_full_disk_it_is_only_read)
+Test(disk_cache_dir, on_a_full_disk_it_is_only_read)
 {
     place p;
     place_begin(&p);
     mount_at(&p, 0, "size=64k,mode=0700");
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "old", "value"));
-    check_reads_but_does_not_write(&p, store, large_value());
-    cr_assert(save(&p, store, "small", "value"), "there is room for that");
-    tgi_disk_cache_release(store);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "old", "value"));
+    check_reads_but_does_not_write(&p, cache, large_value());
+    cr_assert(save(&p, cache, "small", "value"), "there is room for that");
+    tgi_disk_cache_release(cache);
     cr_assert_eq(umount(p.dir), 0);
     place_end(&p);
 }
 
-Test(store_dir, the_limit_of_file_sizes_raises_no_signal)
+Test(disk_cache_dir, the_limit_of_file_sizes_raises_no_signal)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert(save(&p, store, "old", "value"));
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "old", "value"));
     struct rlimit before, limit;
     cr_assert_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
     limit = before;
     limit.rlim_cur = LARGE / 2;
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    check_reads_but_does_not_write(&p, store, large_value());
+    check_reads_but_does_not_write(&p, cache, large_value());
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     place_end(&p);
 }
 
-Test(store_dir, one_that_is_removed_holds_nothing)
+Test(disk_cache_dir, one_that_is_removed_holds_nothing)
 {
     place p;
     place_begin(&p);
-    tgi_disk_cache *store = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
     cr_assert_eq(rmdir(p.dir), 0);
-    cr_assert_not(save(&p, store, "key", "value"));
-    cr_assert(holds(&p, store, "key", NULL));
+    cr_assert_not(save(&p, cache, "key", "value"));
+    cr_assert(holds(&p, cache, "key", NULL));
     cr_assert_leq(p.n_warnings, 1);
-    tgi_disk_cache *again = open_store(&p, TGI_DISK_CACHE_READ_WRITE);
-    cr_assert_neq(again, store, "it is another directory");
+    tgi_disk_cache *again = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert_neq(again, cache, "it is another directory");
     cr_assert(save(&p, again, "key", "value"));
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     tgi_disk_cache_release(again);
     place_end(&p);
 }

@@ -175,7 +175,7 @@ Test(image_damage, refuses_relocations_that_lead_or_lie_outside)
     check_nothing_is_alive();
 }
 
-Test(image_damage, refuses_relocations_to_what_has_no_place)
+Test(image_damage, refuses_relocations_to_unloaded_sections)
 {
     static const unsigned char bytes[16] = {0};
     object_builder b;

@@ -285,7 +285,7 @@ Test(pages, a_child_forked_amid_another_threads_work_does_not_hang)
 
 /* -- Refusals -------------------------------------------------------------- */
 
-Test(pages, say_when_the_system_refuses)
+Test(pages, report_refusal_by_the_system)
 {
     void *memory;
     tgi_pages_inject_failures(0);

@@ -400,7 +400,7 @@ static void gather_zero(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_exp(tg_gather_with(in[0], in[1], 0, TG_GATHER_ZERO)));
 }
 
-Test(fuse, gathers_look_at_their_index_as_their_mode_says)
+Test(fuse, gathers_check_or_clamp_indices_by_mode)
 {
     tgi_strbuf text = {0};
     fused fu;
@@ -440,7 +440,7 @@ static void transposed_batch(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_matmul_with(in[0], in[1], TG_TRANSPOSE_B));
 }
 
-Test(fuse, products_take_what_comes_behind_them)
+Test(fuse, matmuls_fuse_their_epilogues)
 {
     tgi_strbuf text = {0};
     fused fu;

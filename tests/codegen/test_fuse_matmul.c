@@ -12,7 +12,7 @@
 
 /* -- What was done with the sides ------------------------------------------ */
 
-static bool has_slivers(const tgi_kernel_loops *kernel)
+static bool has_packed_panels(const tgi_kernel_loops *kernel)
 {
     for (size_t i = 0; i < kernel->accesses.n; i++)
         if (kernel->accesses.data[i].panel_width)
@@ -26,7 +26,7 @@ static int n_packs(const fused *fu)
     int n = 0;
     for (size_t i = 0; i < fu->loops->kernels.n; i++) {
         const tgi_kernel_loops *kernel = fu->loops->kernels.data[i];
-        n += has_slivers(kernel) && kernel->reductions.n == 0;
+        n += has_packed_panels(kernel) && kernel->reductions.n == 0;
     }
     return n;
 }
@@ -67,7 +67,7 @@ static bool explains(const fused *fu, const char *why)
 static void check_sides(int line, const fused *fu, bool packs, bool lays)
 {
     cr_assert_eq(n_packs(fu), packs, "line %d: %d packs", line, n_packs(fu));
-    cr_assert_eq(has_slivers(product_kernel(fu)), packs, "line %d", line);
+    cr_assert_eq(has_packed_panels(product_kernel(fu)), packs, "line %d", line);
     cr_assert_eq(explains(fu, "packed for a matmul"), packs, "line %d", line);
     cr_assert_eq(explains(fu, "copied row by row for a matmul"), lays,
                  "line %d", line);
@@ -81,19 +81,19 @@ static void times(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_matmul(in[0], in[1]));
 }
 
-static void turned_times(tg_trace *t, const tg_value *in, void *user)
+static void transposed_times(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_return(t, tg_matmul_with(in[0], in[1], TG_TRANSPOSE_A));
 }
 
-static void times_turned(tg_trace *t, const tg_value *in, void *user)
+static void times_transposed(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_return(t, tg_matmul_with(in[0], in[1], TG_TRANSPOSE_B));
 }
 
-static tg_value turned(tg_value x)
+static tg_value transposed(tg_value x)
 {
     return tg_transpose(x, 2, (const int[]){1, 0});
 }
@@ -102,14 +102,14 @@ static tg_value turned(tg_value x)
 static void views_times(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    tg_return(t, tg_matmul(turned(in[0]), turned(in[1])));
+    tg_return(t, tg_matmul(transposed(in[0]), transposed(in[1])));
 }
 
 /* Both products of a backward pass: no operand is strided. */
-static void views_turned(tg_trace *t, const tg_value *in, void *user)
+static void views_transposed(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    tg_return(t, tg_matmul_with(turned(in[0]), turned(in[1]),
+    tg_return(t, tg_matmul_with(transposed(in[0]), transposed(in[1]),
                                 TG_TRANSPOSE_A | TG_TRANSPOSE_B));
 }
 
@@ -134,16 +134,16 @@ static void positions(tg_trace *t, const tg_value *in, void *user)
 
 /* -- Which sides ----------------------------------------------------------- */
 
-Test(fuse_product, small_sides_are_read_as_they_are)
+Test(fuse_matmul, small_sides_are_read_as_they_are)
 {
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(64, 64), F32(64, 64));
-    CHECK_SIDES(false, false, turned_times, NO_SYMBOLS, F32(64, 64),
+    CHECK_SIDES(false, false, transposed_times, NO_SYMBOLS, F32(64, 64),
                 F32(64, 64));
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F64(33, 17), F64(17, 65));
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(7, 40, 9), F32(7, 9, 30));
 }
 
-Test(fuse_product, a_large_second_side_is_packed)
+Test(fuse_matmul, a_large_second_side_is_packed)
 {
     CHECK_SIDES(true, false, times, NO_SYMBOLS, F32(512, 512), F32(512, 512));
     CHECK_SIDES(true, false, times, NO_SYMBOLS, F64(512, 512), F64(512, 512));
@@ -152,56 +152,56 @@ Test(fuse_product, a_large_second_side_is_packed)
                 F32(3, 512, 512));
 }
 
-Test(fuse_product, what_lies_across_is_stored_another_way)
+Test(fuse_matmul, strided_operands_are_repacked)
 {
-    CHECK_SIDES(true, true, turned_times, NO_SYMBOLS, F32(512, 512),
+    CHECK_SIDES(true, true, transposed_times, NO_SYMBOLS, F32(512, 512),
                 F32(512, 512));
-    CHECK_SIDES(true, false, times_turned, NO_SYMBOLS, F32(512, 512),
+    CHECK_SIDES(true, false, times_transposed, NO_SYMBOLS, F32(512, 512),
                 F32(512, 512));
     /* Small, but strided. */
-    CHECK_SIDES(true, false, times_turned, NO_SYMBOLS, F32(512, 64),
+    CHECK_SIDES(true, false, times_transposed, NO_SYMBOLS, F32(512, 64),
                 F32(64, 64));
 }
 
-Test(fuse_product, views_count_like_flags)
+Test(fuse_matmul, views_count_like_flags)
 {
     CHECK_SIDES(true, true, views_times, NO_SYMBOLS, F32(512, 512),
                 F32(512, 512));
-    CHECK_SIDES(true, false, views_turned, NO_SYMBOLS, F32(512, 512),
+    CHECK_SIDES(true, false, views_transposed, NO_SYMBOLS, F32(512, 512),
                 F32(512, 512));
-    CHECK_SIDES(false, false, views_turned, NO_SYMBOLS, F32(512, 64),
+    CHECK_SIDES(false, false, views_transposed, NO_SYMBOLS, F32(512, 64),
                 F32(64, 64));
 }
 
-Test(fuse_product, few_rows_or_columns_are_not_worth_it)
+Test(fuse_matmul, few_rows_or_columns_are_not_worth_it)
 {
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(2, 512), F32(512, 512));
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512, 7));
-    CHECK_SIDES(false, false, turned_times, NO_SYMBOLS, F32(512, 512),
+    CHECK_SIDES(false, false, transposed_times, NO_SYMBOLS, F32(512, 512),
                 F32(512, 7));
     /* A vector product: a sum of products along rows. */
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512, 1));
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512));
 }
 
-Test(fuse_product, there_is_nothing_to_store_without_many_k)
+Test(fuse_matmul, there_is_nothing_to_store_without_many_k)
 {
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 1), F32(1, 100000));
     CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 0), F32(0, 512));
 }
 
 /* They have no micro-kernels that would read packed panels. */
-Test(fuse_product, small_types_are_read_as_they_are)
+Test(fuse_matmul, small_types_are_read_as_they_are)
 {
     CHECK_SIDES(false, false, times, NO_SYMBOLS, I16(512, 512), I16(512, 512));
 }
 
-Test(fuse_product, extents_that_are_not_known_may_be_large)
+Test(fuse_matmul, extents_that_are_not_known_may_be_large)
 {
     const int64_t u = TG_UNKNOWN;
     CHECK_SIDES(true, false, times, SYMBOLS(2, 3, 4),
                 F32(TG_SAME(1), TG_SAME(2)), F32(TG_SAME(2), TG_SAME(3)));
-    CHECK_SIDES(true, true, turned_times, SYMBOLS(2, 3, 4),
+    CHECK_SIDES(true, true, transposed_times, SYMBOLS(2, 3, 4),
                 F32(TG_SAME(1), TG_SAME(2)), F32(TG_SAME(1), TG_SAME(3)));
     CHECK_SIDES(true, false, times, SYMBOLS(5), F32(u, 512), F32(512, 512));
     /* But not these. */
@@ -223,7 +223,7 @@ static int64_t packed_elements(const fused *fu)
     return 0;
 }
 
-Test(fuse_product, slivers_are_whole_and_matrices_packed_once)
+Test(fuse_matmul, packed_panels_are_padded_and_packed_once)
 {
     fused fu;
     fuse(&fu, times, NO_SYMBOLS, F32(300, 500), F32(500, 513));
@@ -243,7 +243,7 @@ Test(fuse_product, slivers_are_whole_and_matrices_packed_once)
 }
 
 /* The packed operand is computed while packing, once per element. */
-Test(fuse_product, functions_of_a_side_are_computed_once)
+Test(fuse_matmul, functions_of_a_side_are_computed_once)
 {
     fused fu;
     fuse(&fu, functions_times, NO_SYMBOLS, F32(512, 512), F32(512, 512));
@@ -258,7 +258,7 @@ Test(fuse_product, functions_of_a_side_are_computed_once)
 
 /* A matrix product has its own kernel, except for its elementwise epilogue
    and reduction epilogues (test_fuse_reduction_epilogue.c). */
-Test(fuse_product, elements_are_used_where_they_are_computed)
+Test(fuse_matmul, elements_are_used_where_they_are_computed)
 {
     fused fu;
     fuse(&fu, used_twice, NO_SYMBOLS, F32(64, 64), F32(64, 64));
@@ -274,13 +274,14 @@ Test(fuse_product, elements_are_used_where_they_are_computed)
 
 /* -- Shown ----------------------------------------------------------------- */
 
-Test(fuse_product, loops_of_sides_that_are_stored_another_way)
+Test(fuse_matmul, loops_of_sides_that_are_stored_another_way)
 {
     tgi_strbuf text = {0};
     fused fu;
     SHOW(&text, &fu, times, NO_SYMBOLS, F32(256, 512), F32(512, 300));
     fuse_end(&fu);
-    SHOW(&text, &fu, turned_times, NO_SYMBOLS, F32(2, 512, 256), F32(512, 300));
+    SHOW(&text, &fu, transposed_times, NO_SYMBOLS, F32(2, 512, 256),
+         F32(512, 300));
     fuse_end(&fu);
     SHOW(&text, &fu, times, SYMBOLS(2, 3, 4), F64(TG_SAME(1), TG_SAME(2)),
          F64(TG_SAME(2), TG_SAME(3)));

@@ -5,7 +5,7 @@
  */
 #include "support/fusing.h"
 
-/* -- Tiny kernels ---------------------------------------------------------- */
+/* -- Straight-line kernels ------------------------------------------------- */
 
 static void sums_and_products(tg_trace *t, const tg_value *in, void *user)
 {
@@ -22,8 +22,8 @@ static void gathered(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_gather_with(tg_exp(in[0]), in[1], 0, TG_GATHER_CLAMP));
 }
 
-/* The text that programs can request ends with this. */
-static void check_says(const fused *fu, const char *end)
+/* Checks the end of the text about fusion. */
+static void check_text_end(const fused *fu, const char *end)
 {
     char *text = tg_concrete_text(fu->concrete, TG_TEXT_FUSION);
     cr_assert_not_null(text, "%s", tg_error(NULL));
@@ -41,7 +41,7 @@ static void joined(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_slice(all, 0, 370, 380, 1));
 }
 
-static int n_tiny(const fused *fu)
+static int n_straightline(const fused *fu)
 {
     int n = 0;
     for (size_t i = 0; i < fu->loops->kernels.n; i++)
@@ -49,39 +49,39 @@ static int n_tiny(const fused *fu)
     return n;
 }
 
-Test(fuse_memory, what_is_tiny_needs_no_memory_and_no_barriers)
+Test(fuse_memory, straightline_kernels_need_no_memory_and_no_barriers)
 {
     tgi_strbuf text = {0};
     fused fu;
     SHOW(&text, &fu, sums_and_products, NO_SYMBOLS, F32(3, 3), F32(3));
-    cr_assert_eq(n_tiny(&fu), n_kernels(&fu));
+    cr_assert_eq(n_straightline(&fu), n_kernels(&fu));
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
     cr_assert_eq(n_places(&fu, TGI_PLACE_SCRATCH), 0);
     cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 0);
-    check_says(&fu, "plan: no temporaries\n");
+    check_text_end(&fu, "plan: no temporaries\n");
     fuse_end(&fu);
     SHOW(&text, &fu, reverse, NO_SYMBOLS, V32(10));
-    cr_assert_eq(n_tiny(&fu), 2);
+    cr_assert_eq(n_straightline(&fu), 2);
     cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 0);
     fuse_end(&fu);
     SHOW(&text, &fu, gathered, NO_SYMBOLS, F32(8), I32(3));
-    cr_assert_eq(n_tiny(&fu), 2);
+    cr_assert_eq(n_straightline(&fu), 2);
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 1);
     fuse_end(&fu);
     SHOW(&text, &fu, joined, NO_SYMBOLS, F32(375), F32(374), F32(373));
-    cr_assert_eq(n_tiny(&fu), 4);
+    cr_assert_eq(n_straightline(&fu), 4);
     cr_assert_eq(n_places(&fu, TGI_PLACE_SSA), 0);
     fuse_end(&fu);
     /* Threads divide the large kernels, so they wait for the straight-line
        one. */
     SHOW(&text, &fu, expensive_row, NO_SYMBOLS, F32(1000, 30), F32(30));
-    cr_assert_eq(n_tiny(&fu), 1);
+    cr_assert_eq(n_straightline(&fu), 1);
     cr_assert_eq(n_kernels(&fu), 2);
     cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 1);
     fuse_end(&fu);
     /* Too large to be unrolled. */
     SHOW(&text, &fu, softmax, NO_SYMBOLS, F32(16, 16));
-    cr_assert_eq(n_tiny(&fu), 0);
+    cr_assert_eq(n_straightline(&fu), 0);
     fuse_end(&fu);
     check_shown("loops_straightline.txt", &text);
 }
@@ -110,7 +110,7 @@ static void softmax_and_sums(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(e, tg_sum(e, TG_AXES(0))), e);
 }
 
-/* A function between two products reuses the storage of the first. */
+/* The softmax between two matmuls reuses the storage of the first. */
 static void product_of_products(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -118,14 +118,14 @@ static void product_of_products(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_matmul(x, x));
 }
 
-Test(fuse_memory, results_take_the_place_of_what_dies)
+Test(fuse_memory, results_reuse_memory_of_dead_values)
 {
     tgi_strbuf text = {0};
     fused fu;
     SHOW(&text, &fu, softmax_of_columns, NO_SYMBOLS, F32(100, 100));
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 2); /* 100 elements each */
     cr_assert_not_null(strstr(fu.explain.text, "in place of"));
-    check_says(&fu, "plan: 448 bytes of temporaries, 400 live at once\n");
+    check_text_end(&fu, "plan: 448 bytes of temporaries, 400 live at once\n");
     fuse_end(&fu);
     SHOW(&text, &fu, reversed_softmax, NO_SYMBOLS, F32(100, 100));
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 3);

@@ -11,9 +11,9 @@
 #define F64(...) tg_spec_tensor(TG_F64, TG_DIMS(__VA_ARGS__))
 #define I16(...) tg_spec_tensor(TG_I16, TG_DIMS(__VA_ARGS__))
 
-/* -- What was folded ------------------------------------------------------- */
+/* -- Number of epilogues --------------------------------------------------- */
 
-static int n_folds(const fused *fu, bool along_rows)
+static int n_epilogues(const fused *fu, bool along_rows)
 {
     int n = 0;
     for (size_t k = 0; k < fu->loops->kernels.n; k++) {
@@ -25,30 +25,30 @@ static int n_folds(const fused *fu, bool along_rows)
     return n;
 }
 
-static void check_folds(int line, const fused *fu, int rows, int columns,
-                        int kernels)
+static void check_epilogues(int line, const fused *fu, int rows, int columns,
+                            int kernels)
 {
-    const bool is_told =
+    const bool is_explained =
         fu->explain.text &&
         strstr(fu->explain.text, "reduced in the kernel of its matmul");
-    cr_assert_eq(n_folds(fu, true), rows, "line %d: %d rows", line,
-                 n_folds(fu, true));
-    cr_assert_eq(n_folds(fu, false), columns, "line %d: %d columns", line,
-                 n_folds(fu, false));
-    cr_assert_eq(is_told, rows + columns > 0, "line %d", line);
+    cr_assert_eq(n_epilogues(fu, true), rows, "line %d: %d rows", line,
+                 n_epilogues(fu, true));
+    cr_assert_eq(n_epilogues(fu, false), columns, "line %d: %d columns", line,
+                 n_epilogues(fu, false));
+    cr_assert_eq(is_explained, rows + columns > 0, "line %d", line);
     cr_assert_eq(n_kernels(fu), kernels, "line %d: %d kernels", line,
                  n_kernels(fu));
 }
 
 /* Fuses, and checks the number of reduction epilogues along rows and
    columns, and the number of kernels. */
-#define CHECK_FOLDS(rows, columns, kernels, callback, symbols, ...)            \
-    do {                                                                       \
-        fused fu;                                                              \
-        fuse(&fu, callback, symbols, __VA_ARGS__);                             \
-        check_folds(__LINE__, &fu, rows, columns, kernels);                    \
-        fuse_end(&fu);                                                         \
-        check_nothing_is_alive();                                              \
+#define CHECK_EPILOGUES(rows, columns, kernels, callback, symbols, ...) \
+    do { \
+        fused fu; \
+        fuse(&fu, callback, symbols, __VA_ARGS__); \
+        check_epilogues(__LINE__, &fu, rows, columns, kernels); \
+        fuse_end(&fu); \
+        check_nothing_is_alive(); \
     } while (0)
 
 /* -- Callbacks ------------------------------------------------------------- */
@@ -77,7 +77,7 @@ CALLBACK(row_position, tg_argmax(c, -1))
 CALLBACK(column_position, tg_argmin(c, -2))
 CALLBACK(total, tg_sum(c, TG_ALL_AXES))
 CALLBACK(first_sum, tg_sum(c, TG_AXES(0)))
-CALLBACK(turned_sum,
+CALLBACK(transposed_sum,
          tg_sum(tg_transpose(c, 2, (const int[]){1, 0}), TG_AXES(1)))
 CALLBACK(both_sums, tg_sum(c, TG_AXES(-1)), tg_sum(c, TG_AXES(-2)))
 CALLBACK(many_sums, tg_sum(c, TG_AXES(-1)), tg_sum(tg_square(c), TG_AXES(-1)),
@@ -111,20 +111,23 @@ static void spread_sum(tg_trace *t, const tg_value *in, void *user)
 
 /* -- Which reductions ------------------------------------------------------ */
 
-Test(fuse_fold, rows_and_columns_of_a_product_are_reduced_in_its_kernel)
+Test(fuse_reduction_epilogue,
+     rows_and_columns_of_a_product_are_reduced_in_its_kernel)
 {
-    CHECK_FOLDS(1, 0, 1, row_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64));
-    CHECK_FOLDS(1, 0, 1, row_max, NO_SYMBOLS, F32(64, 64), F32(64, 64));
-    CHECK_FOLDS(0, 1, 1, column_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64));
-    CHECK_FOLDS(0, 1, 1, column_min, NO_SYMBOLS, F32(64, 64), F32(64, 64));
-    CHECK_FOLDS(1, 0, 1, row_sum, NO_SYMBOLS, F64(33, 17), F64(17, 65));
-    CHECK_FOLDS(0, 1, 1, column_sum, NO_SYMBOLS, I32(33, 17), I32(17, 65));
-    CHECK_FOLDS(1, 0, 1, row_sum, NO_SYMBOLS, F32(5, 33, 17), F32(5, 17, 65));
-    CHECK_FOLDS(0, 1, 1, column_sum, NO_SYMBOLS, F32(5, 33, 17), F32(17, 65));
-    CHECK_FOLDS(1, 1, 1, both_sums, NO_SYMBOLS, F32(33, 17), F32(17, 15));
+    CHECK_EPILOGUES(1, 0, 1, row_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64));
+    CHECK_EPILOGUES(1, 0, 1, row_max, NO_SYMBOLS, F32(64, 64), F32(64, 64));
+    CHECK_EPILOGUES(0, 1, 1, column_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64));
+    CHECK_EPILOGUES(0, 1, 1, column_min, NO_SYMBOLS, F32(64, 64), F32(64, 64));
+    CHECK_EPILOGUES(1, 0, 1, row_sum, NO_SYMBOLS, F64(33, 17), F64(17, 65));
+    CHECK_EPILOGUES(0, 1, 1, column_sum, NO_SYMBOLS, I32(33, 17), I32(17, 65));
+    CHECK_EPILOGUES(1, 0, 1, row_sum, NO_SYMBOLS, F32(5, 33, 17),
+                    F32(5, 17, 65));
+    CHECK_EPILOGUES(0, 1, 1, column_sum, NO_SYMBOLS, F32(5, 33, 17),
+                    F32(17, 65));
+    CHECK_EPILOGUES(1, 1, 1, both_sums, NO_SYMBOLS, F32(33, 17), F32(17, 15));
 }
 
-Test(fuse_fold, what_only_folds_read_is_not_stored)
+Test(fuse_reduction_epilogue, products_read_only_by_epilogues_are_not_stored)
 {
     fused fu;
     fuse(&fu, row_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64));
@@ -138,127 +141,136 @@ Test(fuse_fold, what_only_folds_read_is_not_stored)
     check_nothing_is_alive();
 }
 
-Test(fuse_fold, a_fold_is_one_block)
+Test(fuse_reduction_epilogue, an_epilogue_is_one_block)
 {
-    CHECK_FOLDS(0, 1, 1, column_sum, NO_SYMBOLS, F32(256, 8), F32(8, 128));
-    CHECK_FOLDS(0, 0, 2, column_sum, NO_SYMBOLS, F32(257, 8), F32(8, 128));
-    CHECK_FOLDS(1, 0, 1, row_sum, NO_SYMBOLS, F32(400, 4), F32(4, 4096));
-    CHECK_FOLDS(0, 0, 2, row_sum, NO_SYMBOLS, F32(400, 4), F32(4, 4097));
-    CHECK_FOLDS(1, 0, 1, row_sum, NO_SYMBOLS, F64(400, 4), F64(4, 2048));
-    CHECK_FOLDS(0, 0, 2, row_sum, NO_SYMBOLS, F64(400, 4), F64(4, 2049));
+    CHECK_EPILOGUES(0, 1, 1, column_sum, NO_SYMBOLS, F32(256, 8), F32(8, 128));
+    CHECK_EPILOGUES(0, 0, 2, column_sum, NO_SYMBOLS, F32(257, 8), F32(8, 128));
+    CHECK_EPILOGUES(1, 0, 1, row_sum, NO_SYMBOLS, F32(400, 4), F32(4, 4096));
+    CHECK_EPILOGUES(0, 0, 2, row_sum, NO_SYMBOLS, F32(400, 4), F32(4, 4097));
+    CHECK_EPILOGUES(1, 0, 1, row_sum, NO_SYMBOLS, F64(400, 4), F64(4, 2048));
+    CHECK_EPILOGUES(0, 0, 2, row_sum, NO_SYMBOLS, F64(400, 4), F64(4, 2049));
 }
 
-Test(fuse_fold, its_extent_is_known_and_others_need_not_be)
+Test(fuse_reduction_epilogue, its_extent_is_known_and_others_need_not_be)
 {
     const int64_t u = TG_UNKNOWN;
-    CHECK_FOLDS(0, 0, 3, column_sum, SYMBOLS(64), F32(u, 64), F32(64, 128));
-    CHECK_FOLDS(1, 0, 1, row_sum, SYMBOLS(64), F32(u, 64), F32(64, 16));
-    CHECK_FOLDS(0, 1, 1, column_sum, SYMBOLS(64), F32(64, TG_SAME(1)),
-                F32(TG_SAME(1), 128));
-    CHECK_FOLDS(1, 0, 1, row_sum, SYMBOLS(9), F32(u, 5, 64, 64), F32(64, 64));
+    CHECK_EPILOGUES(0, 0, 3, column_sum, SYMBOLS(64), F32(u, 64), F32(64, 128));
+    CHECK_EPILOGUES(1, 0, 1, row_sum, SYMBOLS(64), F32(u, 64), F32(64, 16));
+    CHECK_EPILOGUES(0, 1, 1, column_sum, SYMBOLS(64), F32(64, TG_SAME(1)),
+                    F32(TG_SAME(1), 128));
+    CHECK_EPILOGUES(1, 0, 1, row_sum, SYMBOLS(9), F32(u, 5, 64, 64),
+                    F32(64, 64));
 }
 
-Test(fuse_fold, only_what_goes_along_the_last_axes_is_folded)
+Test(fuse_reduction_epilogue, only_the_last_axes_are_reduced)
 {
-    CHECK_FOLDS(0, 0, 2, row_position, NO_SYMBOLS, F32(64, 64), F32(64, 64));
-    CHECK_FOLDS(0, 0, 2, column_position, NO_SYMBOLS, F32(64, 64),
-                F32(64, 64));
-    CHECK_FOLDS(0, 0, 2, total, NO_SYMBOLS, F32(64, 64), F32(64, 64));
+    CHECK_EPILOGUES(0, 0, 2, row_position, NO_SYMBOLS, F32(64, 64),
+                    F32(64, 64));
+    CHECK_EPILOGUES(0, 0, 2, column_position, NO_SYMBOLS, F32(64, 64),
+                    F32(64, 64));
+    CHECK_EPILOGUES(0, 0, 2, total, NO_SYMBOLS, F32(64, 64), F32(64, 64));
     /* Equal extents: the maps decide which axis it is. */
-    CHECK_FOLDS(0, 0, 2, first_sum, NO_SYMBOLS, F32(9, 9, 64),
-                F32(9, 64, 64));
-    CHECK_FOLDS(0, 0, 2, turned_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64));
-    CHECK_FOLDS(0, 0, 2, other_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64),
-                F32(64, 64));
+    CHECK_EPILOGUES(0, 0, 2, first_sum, NO_SYMBOLS, F32(9, 9, 64),
+                    F32(9, 64, 64));
+    CHECK_EPILOGUES(0, 0, 2, transposed_sum, NO_SYMBOLS, F32(64, 64),
+                    F32(64, 64));
+    CHECK_EPILOGUES(0, 0, 2, other_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64),
+                    F32(64, 64));
 }
 
 /* Small dtypes, vectors, and products over zero or one k have no reduction
    epilogues. */
-Test(fuse_fold, there_are_folds_only_where_there_are_tiles)
+Test(fuse_reduction_epilogue, epilogues_require_micro_kernels)
 {
-    CHECK_FOLDS(0, 0, 2, row_sum, NO_SYMBOLS, I16(64, 64), I16(64, 64));
-    CHECK_FOLDS(0, 0, 2, column_sum, NO_SYMBOLS, F32(64, 64), F32(64, 1));
-    CHECK_FOLDS(0, 0, 2, row_sum, NO_SYMBOLS, F32(64, 1), F32(1, 64));
-    CHECK_FOLDS(0, 0, 2, row_sum, NO_SYMBOLS, F32(64, 0), F32(0, 64));
+    CHECK_EPILOGUES(0, 0, 2, row_sum, NO_SYMBOLS, I16(64, 64), I16(64, 64));
+    CHECK_EPILOGUES(0, 0, 2, column_sum, NO_SYMBOLS, F32(64, 64), F32(64, 1));
+    CHECK_EPILOGUES(0, 0, 2, row_sum, NO_SYMBOLS, F32(64, 1), F32(1, 64));
+    CHECK_EPILOGUES(0, 0, 2, row_sum, NO_SYMBOLS, F32(64, 0), F32(0, 64));
     /* The computed value is stored first. */
-    CHECK_FOLDS(1, 0, 2, scaled_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64));
-    CHECK_FOLDS(1, 0, 2, added_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64),
-                F32(64, 64));
-    CHECK_FOLDS(0, 0, 2, spread_sum, NO_SYMBOLS, F32(64, 64), F32(64, 1));
+    CHECK_EPILOGUES(1, 0, 2, scaled_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64));
+    CHECK_EPILOGUES(1, 0, 2, added_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64),
+                    F32(64, 64));
+    CHECK_EPILOGUES(0, 0, 2, spread_sum, NO_SYMBOLS, F32(64, 64), F32(64, 1));
     /* k-blocks are separate points (split-K). */
-    CHECK_FOLDS(0, 0, 3, row_sum, NO_SYMBOLS, F32(16, 4096), F32(4096, 16));
+    CHECK_EPILOGUES(0, 0, 3, row_sum, NO_SYMBOLS, F32(16, 4096), F32(4096, 16));
 }
 
-/* -- Is it worth it? ------------------------------------------------------- */
+/* -- Profitability --------------------------------------------------------- */
 
-Test(fuse_fold, threads_keep_their_work)
+Test(fuse_reduction_epilogue, threads_keep_their_work)
 {
-    /* Whole rows if there are few rows, whole columns if there are few
-       columns. */
-    CHECK_FOLDS(0, 0, 2, row_sum, NO_SYMBOLS, F32(16, 256), F32(256, 1024));
-    CHECK_FOLDS(1, 0, 1, row_sum, NO_SYMBOLS, F32(1024, 64), F32(64, 128));
-    CHECK_FOLDS(0, 0, 2, column_sum, NO_SYMBOLS, F32(200, 256), F32(256, 16));
-    CHECK_FOLDS(0, 1, 1, column_sum, NO_SYMBOLS, F32(200, 64), F32(64, 512));
-    CHECK_FOLDS(1, 0, 2, both_sums, NO_SYMBOLS, F32(250, 256), F32(256, 16));
+    /* A thread takes whole rows or columns: not if there are few of them. */
+    CHECK_EPILOGUES(0, 0, 2, row_sum, NO_SYMBOLS, F32(16, 256), F32(256, 1024));
+    CHECK_EPILOGUES(1, 0, 1, row_sum, NO_SYMBOLS, F32(1024, 64), F32(64, 128));
+    CHECK_EPILOGUES(0, 0, 2, column_sum, NO_SYMBOLS, F32(200, 256),
+                    F32(256, 16));
+    CHECK_EPILOGUES(0, 1, 1, column_sum, NO_SYMBOLS, F32(200, 64),
+                    F32(64, 512));
+    CHECK_EPILOGUES(1, 0, 2, both_sums, NO_SYMBOLS, F32(250, 256),
+                    F32(256, 16));
     /* A batch is enough; so is a single vector of columns, which is not
        divided anyway. */
-    CHECK_FOLDS(1, 1, 1, both_sums, NO_SYMBOLS, F32(9, 120, 64),
-                F32(9, 64, 16));
-    CHECK_FOLDS(1, 0, 1, row_sum, NO_SYMBOLS, F32(300, 2048), F32(2048, 16));
+    CHECK_EPILOGUES(1, 1, 1, both_sums, NO_SYMBOLS, F32(9, 120, 64),
+                    F32(9, 64, 16));
+    CHECK_EPILOGUES(1, 0, 1, row_sum, NO_SYMBOLS, F32(300, 2048),
+                    F32(2048, 16));
 }
 
-Test(fuse_fold, rows_that_are_read_for_all_columns_stay_in_the_cache)
+Test(fuse_reduction_epilogue,
+     rows_that_are_read_for_all_columns_stay_in_the_cache)
 {
-    CHECK_FOLDS(0, 0, 2, column_sum, NO_SYMBOLS, F32(128, 8192),
-                F32(8192, 512));
+    CHECK_EPILOGUES(0, 0, 2, column_sum, NO_SYMBOLS, F32(128, 8192),
+                    F32(8192, 512));
 }
 
-/* Partial results of wide rows wait in memory for their last columns. */
-Test(fuse_fold, rows_that_are_stored_anyway_are_read_again)
+/* A row wider than a vector needs its partial results in memory; if it is
+   stored anyway, it is read again instead. */
+Test(fuse_reduction_epilogue, rows_that_are_stored_anyway_are_read_again)
 {
-    CHECK_FOLDS(0, 0, 2, stored_row_sum, NO_SYMBOLS, F32(64, 64),
-                F32(64, 64));
-    CHECK_FOLDS(0, 0, 2, stored_row_max, NO_SYMBOLS, F32(64, 64),
-                F32(64, 64));
-    CHECK_FOLDS(1, 0, 1, stored_row_max, NO_SYMBOLS, F32(64, 64), F32(64, 16));
-    CHECK_FOLDS(0, 1, 1, stored_column_sum, NO_SYMBOLS, F32(64, 64),
-                F32(64, 64));
+    CHECK_EPILOGUES(0, 0, 2, stored_row_sum, NO_SYMBOLS, F32(64, 64),
+                    F32(64, 64));
+    CHECK_EPILOGUES(0, 0, 2, stored_row_max, NO_SYMBOLS, F32(64, 64),
+                    F32(64, 64));
+    CHECK_EPILOGUES(1, 0, 1, stored_row_max, NO_SYMBOLS, F32(64, 64),
+                    F32(64, 16));
+    CHECK_EPILOGUES(0, 1, 1, stored_column_sum, NO_SYMBOLS, F32(64, 64),
+                    F32(64, 64));
 }
 
-Test(fuse_fold, a_kernel_has_few_folds)
+Test(fuse_reduction_epilogue, a_kernel_has_few_epilogues)
 {
-    CHECK_FOLDS(4, 0, 2, many_sums, NO_SYMBOLS, F32(64, 64), F32(64, 16));
+    CHECK_EPILOGUES(4, 0, 2, many_sums, NO_SYMBOLS, F32(64, 64), F32(64, 16));
 }
 
-Test(fuse_fold, tiny_products_are_written_out)
+Test(fuse_reduction_epilogue, small_matmuls_are_straight_line_code)
 {
     fused fu;
     fuse(&fu, row_sum, NO_SYMBOLS, F32(4, 4), F32(4, 4));
-    cr_assert_eq(n_folds(&fu, true), 0);
+    cr_assert_eq(n_epilogues(&fu, true), 0);
     for (size_t i = 0; i < fu.loops->kernels.n; i++)
         cr_assert(fu.loops->kernels.data[i]->is_straightline);
     fuse_end(&fu);
     check_nothing_is_alive();
 }
 
-/* -- What comes before and after ------------------------------------------- */
+/* -- Operands and readers -------------------------------------------------- */
 
-Test(fuse_fold, what_is_done_with_elements_is_folded)
+Test(fuse_reduction_epilogue, elementwise_ops_join_the_epilogue)
 {
     fused fu;
     fuse(&fu, layer_sum, NO_SYMBOLS, F32(64, 64), F32(64, 64), F32(64));
-    check_folds(__LINE__, &fu, 0, 1, 1);
+    check_epilogues(__LINE__, &fu, 0, 1, 1);
     cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
     fuse_end(&fu);
     check_nothing_is_alive();
 }
 
 /* A point cannot use the results of other points. */
-Test(fuse_fold, what_reads_a_fold_comes_after_a_barrier)
+Test(fuse_reduction_epilogue, a_reader_of_an_epilogue_follows_a_barrier)
 {
     fused fu;
     fuse(&fu, normal, NO_SYMBOLS, F32(64, 64), F32(64, 16));
-    check_folds(__LINE__, &fu, 1, 0, 2);
+    check_epilogues(__LINE__, &fu, 1, 0, 2);
     cr_assert_eq(n_steps(&fu, TGI_STEP_BARRIER), 1);
     fuse_end(&fu);
     check_nothing_is_alive();
@@ -266,7 +278,7 @@ Test(fuse_fold, what_reads_a_fold_comes_after_a_barrier)
 
 /* -- Shown ----------------------------------------------------------------- */
 
-Test(fuse_fold, loops_of_products_with_folds)
+Test(fuse_reduction_epilogue, loops_of_matmuls_with_reduction_epilogues)
 {
     tgi_strbuf text = {0};
     fused fu;

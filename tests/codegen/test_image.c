@@ -157,7 +157,7 @@ Test(image, constants_may_hold_distances_to_code)
     check_nothing_is_alive();
 }
 
-Test(image, ignores_what_is_not_code_or_constants)
+Test(image, ignores_other_sections_than_code_and_constants)
 {
     static const unsigned char bytes[16] = {0};
     object_builder b;
@@ -245,12 +245,12 @@ static bool load_sample_once(void)
     return status == TG_OK;
 }
 
-Test(image, says_when_memory_is_out)
+Test(image, reports_out_of_memory)
 {
     check_every_fault(load_sample_once);
 }
 
-Test(image, says_when_the_system_refuses_executable_memory)
+Test(image, reports_refused_executable_memory)
 {
     long n_calls = 0;
     for (;; n_calls++) {

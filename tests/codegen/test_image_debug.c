@@ -52,7 +52,7 @@ static void map_path(char path[64])
     snprintf(path, 64, "/tmp/perf-%ld.map", (long)getpid());
 }
 
-Test(image_debug, nobody_is_told_unless_asked_for)
+Test(image_debug, registers_nothing_unless_requested)
 {
     char path[64];
     map_path(path);
@@ -186,7 +186,7 @@ static bool load_with_tools(void)
     return status == TG_OK;
 }
 
-Test(image_debug, says_when_memory_is_out)
+Test(image_debug, reports_out_of_memory)
 {
     char path[64];
     map_path(path);

@@ -20,7 +20,7 @@
 typedef void compiled_function(const void *a, const void *b, const void *c,
                                void *out);
 
-enum { MOST_OPERANDS = 3 };
+enum { MAX_OPERANDS = 3 };
 
 static compiling under_way;
 
@@ -31,7 +31,7 @@ static void start_function(const char *name, int n_operands,
 {
     const tgi_llvm_emitter *e = &under_way.emitter;
     LLVMValueRef function =
-        compiling_function(&under_way, name, MOST_OPERANDS + 1);
+        compiling_function(&under_way, name, MAX_OPERANDS + 1);
     for (int i = 0; i < n_operands; i++) {
         operands[i] = LLVMBuildLoad2(
             e->builder, tgi_llvm_type(e, (tg_dtype)operand_types[i]),
@@ -49,7 +49,7 @@ static void end_function(int type, LLVMValueRef result)
     if (LLVMTypeOf(result) == tgi_llvm_mask_type(e))
         result = tgi_llvm_bool_of_mask(e, result);
     LLVMSetAlignment(LLVMBuildStore(e->builder, result,
-                                    LLVMGetParam(function, MOST_OPERANDS)),
+                                    LLVMGetParam(function, MAX_OPERANDS)),
                      (unsigned)tgi_dtype_bytes(type));
     LLVMBuildRetVoid(e->builder);
 }
@@ -71,7 +71,7 @@ typedef struct subject {
     bool is_cast;
     int op;
     int n_operands;
-    int types[1 + MOST_OPERANDS]; /* of the result and the operands */
+    int types[1 + MAX_OPERANDS]; /* of the result and the operands */
     char name[48];
 } subject;
 
@@ -102,8 +102,8 @@ static subject subject_of_cast(int from, int to)
 static void emit(const subject *s)
 {
     tgi_llvm_emitter *e = &under_way.emitter;
-    LLVMValueRef operands[MOST_OPERANDS];
-    tgi_emitted given[MOST_OPERANDS];
+    LLVMValueRef operands[MAX_OPERANDS];
+    tgi_emitted given[MAX_OPERANDS];
     start_function(s->name, s->n_operands, &s->types[1], operands);
     for (int i = 0; i < s->n_operands; i++)
         given[i] = operands[i];
@@ -119,10 +119,10 @@ static void emit(const subject *s)
 static void check_subject(const tgi_image *image, const subject *s)
 {
     static uint64_t bits[INPUTS];
-    static _Alignas(64) char elements[2 + MOST_OPERANDS][INPUTS * 8];
+    static _Alignas(64) char elements[2 + MAX_OPERANDS][INPUTS * 8];
     const int64_t n = INPUTS;
     char *const expected = elements[0], *const given = elements[1];
-    tgi_view in[MOST_OPERANDS];
+    tgi_view in[MAX_OPERANDS];
     tgi_kernel_args args = {.in = in};
     for (int i = 0; i < s->n_operands; i++) {
         fill(s->types[1 + i], i, bits);
@@ -136,8 +136,8 @@ static void check_subject(const tgi_image *image, const subject *s)
                    : tgi_kernel_elementwise(s->op, s->types[1], s->types[0]);
     cr_assert_eq(kernel(&args), TG_OK);
 
-    size_t bytes[1 + MOST_OPERANDS];
-    for (int i = 0; i <= MOST_OPERANDS; i++)
+    size_t bytes[1 + MAX_OPERANDS];
+    for (int i = 0; i <= MAX_OPERANDS; i++)
         bytes[i] = (size_t)tgi_dtype_bytes(s->types[i]);
     compiled_function *function = function_of(image, s->name);
     const unsigned lanes = under_way.emitter.lanes;
@@ -151,7 +151,7 @@ static void check_subject(const tgi_image *image, const subject *s)
         memcpy(&b, expected + i * bytes[0], bytes[0]);
         cr_assert(a == b || (is_nan(s->types[0], a) && is_nan(s->types[0], b)),
                   "%s, %u lanes, input %zu: %#" PRIx64
-                  ", but the kernel says %#" PRIx64,
+                  ", but the kernel returns %#" PRIx64,
                   s->name, lanes, i, a, b);
     }
 }
@@ -221,44 +221,45 @@ Test(llvm_emit, vectors_of_16_get_the_bits_of_kernels)
     check_all(16);
 }
 
-/* -- Words by themselves --------------------------------------------------- */
+/* -- Single primitives ----------------------------------------------------- */
 
 /* An expression of two operands, emitted to two emitters: the code
    generator, and that of emit_eval.h for the expected result. */
-typedef tgi_emitted say(tgi_emitter *e, tg_dtype dtype, int which,
-                        const tgi_emitted *in);
+typedef tgi_emitted emit_fn(tgi_emitter *e, tg_dtype dtype, int which,
+                            const tgi_emitted *in);
 
-typedef struct saying {
-    say *say;
+typedef struct expression {
+    emit_fn *emit;
     int which;
     int dtype;   /* dtype of the primitives */
     int operand; /* type of both operands */
     int result;  /* BOOL also stands for a mask */
     char name[24];
-} saying;
+} expression;
 
-static void emit_saying(const saying *s)
+static void emit_expression(const expression *s)
 {
     tgi_llvm_emitter *e = &under_way.emitter;
     LLVMValueRef operands[2];
     start_function(s->name, 2, (const int[]){s->operand, s->operand}, operands);
     const tgi_emitted in[] = {operands[0], operands[1]};
-    end_function(s->result, s->say(&e->base, (tg_dtype)s->dtype, s->which, in));
+    end_function(s->result,
+                 s->emit(&e->base, (tg_dtype)s->dtype, s->which, in));
 }
 
-static void record_saying(const saying *s, recording *r)
+static void record_expression(const expression *s, recording *r)
 {
     recording_begin(r);
     const tgi_emitted in[] = {recording_operand(r, s->operand),
                               recording_operand(r, s->operand)};
-    tgi_emitted result = s->say(&r->emitter, (tg_dtype)s->dtype, s->which, in);
+    tgi_emitted result = s->emit(&r->emitter, (tg_dtype)s->dtype, s->which, in);
     cr_assert(recording_end(r, result,
                             s->result == TG_BOOL ? RECORDED_MASK : s->result),
               "%s: %s", s->name, r->fault);
 }
 
 /* Outside the domain of a primitive the result may be anything. */
-static void check_saying(const tgi_image *image, const saying *s)
+static void check_expression(const tgi_image *image, const expression *s)
 {
     static recording r;
     static uint64_t bits[2][INPUTS];
@@ -267,7 +268,7 @@ static void check_saying(const tgi_image *image, const saying *s)
     const size_t out_bytes = (size_t)tgi_dtype_bytes(s->result);
     const unsigned lanes = under_way.emitter.lanes;
     compiled_function *function = function_of(image, s->name);
-    record_saying(s, &r);
+    record_expression(s, &r);
     for (int k = 0; k < 2; k++) {
         fill(s->operand, k, bits[k]);
         pack(s->operand, bits[k], elements[k]);
@@ -290,53 +291,54 @@ static void check_saying(const tgi_image *image, const saying *s)
 }
 
 /* With equal lanes, in one module. */
-static void check_sayings(const saying *sayings, int n, unsigned lanes)
+static void check_expressions(const expression *expressions, int n,
+                              unsigned lanes)
 {
     compiling_begin(&under_way);
     under_way.emitter.lanes = lanes;
     for (int i = 0; i < n; i++)
-        emit_saying(&sayings[i]);
+        emit_expression(&expressions[i]);
     tgi_image *image = compiling_load(&under_way);
     for (int i = 0; i < n; i++)
-        check_saying(image, &sayings[i]);
+        check_expression(image, &expressions[i]);
     tgi_image_release(image);
     compiling_end(&under_way);
 }
 
-static tgi_emitted say_word(tgi_emitter *e, tg_dtype dtype, int word,
-                            const tgi_emitted *in)
+static tgi_emitted emit_primitive(tgi_emitter *e, tg_dtype dtype, int primitive,
+                                  const tgi_emitted *in)
 {
-    return e->primitive(e, (tgi_primitive)word, dtype, TG_DTYPE_NONE, in);
+    return e->primitive(e, (tgi_primitive)primitive, dtype, TG_DTYPE_NONE, in);
 }
 
-static saying saying_of_word(int word, int dtype, int integer)
+static expression expression_of_primitive(int primitive, int dtype, int integer)
 {
-    const int result = tgi_primitive_table[word].result;
-    const bool takes_integers =
-        word >= TGI_PRIMITIVE_FLOAT_OF && word != TGI_PRIMITIVE_TO_INT;
-    saying s = {.say = say_word,
-                .which = word,
-                .dtype = dtype,
-                .operand = takes_integers ? integer : dtype,
-                .result = result == TGI_PRIMITIVE_GIVES_MASK      ? TG_BOOL
-                          : result == TGI_PRIMITIVE_GIVES_INTEGER ? integer
-                                                                  : dtype};
-    snprintf(s.name, sizeof(s.name), "%s", tgi_primitive_table[word].name);
+    const int result = tgi_primitive_table[primitive].result;
+    const bool takes_integers = primitive >= TGI_PRIMITIVE_FLOAT_OF &&
+                                primitive != TGI_PRIMITIVE_TO_INT;
+    expression s = {.emit = emit_primitive,
+                    .which = primitive,
+                    .dtype = dtype,
+                    .operand = takes_integers ? integer : dtype,
+                    .result = result == TGI_PRIMITIVE_GIVES_MASK      ? TG_BOOL
+                              : result == TGI_PRIMITIVE_GIVES_INTEGER ? integer
+                                                                      : dtype};
+    snprintf(s.name, sizeof(s.name), "%s", tgi_primitive_table[primitive].name);
     return s;
 }
 
-Test(llvm_emit, words_on_the_bits_of_floats_mean_what_they_mean_in_c)
+Test(llvm_emit, primitives_on_float_bits_agree_with_c)
 {
-    enum { WORDS = TGI_PRIMITIVE_CONVERT - TGI_PRIMITIVE_SIGN_BIT };
-    saying singles[WORDS], doubles[WORDS];
-    for (int i = 0; i < WORDS; i++) {
-        const int word = TGI_PRIMITIVE_SIGN_BIT + i;
-        singles[i] = saying_of_word(word, TG_F32, TG_U32);
-        doubles[i] = saying_of_word(word, TG_F64, TG_U64);
+    enum { PRIMITIVES = TGI_PRIMITIVE_CONVERT - TGI_PRIMITIVE_SIGN_BIT };
+    expression singles[PRIMITIVES], doubles[PRIMITIVES];
+    for (int i = 0; i < PRIMITIVES; i++) {
+        const int primitive = TGI_PRIMITIVE_SIGN_BIT + i;
+        singles[i] = expression_of_primitive(primitive, TG_F32, TG_U32);
+        doubles[i] = expression_of_primitive(primitive, TG_F64, TG_U64);
     }
     for (unsigned lanes = 1; lanes <= 16; lanes *= 4) {
-        check_sayings(singles, WORDS, lanes);
-        check_sayings(doubles, WORDS, lanes);
+        check_expressions(singles, PRIMITIVES, lanes);
+        check_expressions(doubles, PRIMITIVES, lanes);
     }
     check_nothing_is_alive();
 }
@@ -346,15 +348,17 @@ Test(llvm_emit, words_on_the_bits_of_floats_mean_what_they_mean_in_c)
 enum { MASKS = 8, COMBINED = MASKS * MASKS * 3 };
 
 /* Masks of all origins: compares of floats and of bits, and signs. */
-static tgi_emitted say_mask(tgi_emitter *e, tg_dtype dtype, int which,
-                            const tgi_emitted *in)
+static tgi_emitted emit_mask(tgi_emitter *e, tg_dtype dtype, int which,
+                             const tgi_emitted *in)
 {
-    const tgi_emitted bits = say_word(e, dtype, TGI_PRIMITIVE_BITS_OF, &in[0]);
-    const tgi_emitted other = say_word(e, dtype, TGI_PRIMITIVE_BITS_OF, &in[1]);
+    const tgi_emitted bits =
+        emit_primitive(e, dtype, TGI_PRIMITIVE_BITS_OF, &in[0]);
+    const tgi_emitted other =
+        emit_primitive(e, dtype, TGI_PRIMITIVE_BITS_OF, &in[1]);
     const tgi_emitted zero =
         e->constant(e, dtype == TG_F32 ? TG_U32 : TG_U64, 0);
     const struct {
-        tgi_primitive word;
+        tgi_primitive primitive;
         tgi_emitted in[2];
     } masks[MASKS] = {{TGI_PRIMITIVE_LT, {in[0], in[1]}},
                       {TGI_PRIMITIVE_EQ, {in[0], in[1]}},
@@ -364,36 +368,39 @@ static tgi_emitted say_mask(tgi_emitter *e, tg_dtype dtype, int which,
                       {TGI_PRIMITIVE_ILT, {bits, zero}},
                       {TGI_PRIMITIVE_IEQ, {bits, zero}},
                       {TGI_PRIMITIVE_IULT, {bits, other}}};
-    return say_word(e, dtype, (int)masks[which].word, masks[which].in);
+    return emit_primitive(e, dtype, (int)masks[which].primitive,
+                          masks[which].in);
 }
 
 /* The first of two operands if a combination of masks is true. */
-static tgi_emitted say_select(tgi_emitter *e, tg_dtype dtype, int which,
-                              const tgi_emitted *in)
+static tgi_emitted emit_select(tgi_emitter *e, tg_dtype dtype, int which,
+                               const tgi_emitted *in)
 {
-    const tgi_emitted turned[] = {in[1], in[0]};
+    const tgi_emitted swapped[] = {in[1], in[0]};
     const tgi_emitted masks[] = {
-        say_mask(e, dtype, which % MASKS, in),
-        say_mask(e, dtype, which / MASKS % MASKS, turned)};
-    const int word = TGI_PRIMITIVE_MASK_AND + which / (MASKS * MASKS);
-    const tgi_emitted again[] = {say_word(e, dtype, word, masks),
-                                 say_mask(e, dtype, which % MASKS, turned)};
+        emit_mask(e, dtype, which % MASKS, in),
+        emit_mask(e, dtype, which / MASKS % MASKS, swapped)};
+    const int primitive = TGI_PRIMITIVE_MASK_AND + which / (MASKS * MASKS);
+    const tgi_emitted again[] = {emit_primitive(e, dtype, primitive, masks),
+                                 emit_mask(e, dtype, which % MASKS, swapped)};
     const tgi_emitted arms[] = {
-        say_word(e, dtype, TGI_PRIMITIVE_MASK_AND + which % 3, again), in[0],
-        in[1]};
-    return say_word(e, dtype, TGI_PRIMITIVE_SELECT, arms);
+        emit_primitive(e, dtype, TGI_PRIMITIVE_MASK_AND + which % 3, again),
+        in[0], in[1]};
+    return emit_primitive(e, dtype, TGI_PRIMITIVE_SELECT, arms);
 }
 
 Test(llvm_emit, masks_of_all_origins_combine)
 {
-    static saying sayings[COMBINED];
+    static expression expressions[COMBINED];
     for (int dtype = TG_F32; dtype <= TG_F64; dtype++) {
         for (int i = 0; i < COMBINED; i++) {
-            sayings[i] = (saying){say_select, i, dtype, dtype, dtype, ""};
-            snprintf(sayings[i].name, sizeof(sayings[i].name), "select_%d", i);
+            expressions[i] =
+                (expression){emit_select, i, dtype, dtype, dtype, ""};
+            snprintf(expressions[i].name, sizeof(expressions[i].name),
+                     "select_%d", i);
         }
-        check_sayings(sayings, COMBINED, 8);
-        check_sayings(sayings, COMBINED, 16);
+        check_expressions(expressions, COMBINED, 8);
+        check_expressions(expressions, COMBINED, 16);
     }
     check_nothing_is_alive();
 }

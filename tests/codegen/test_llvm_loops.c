@@ -278,7 +278,7 @@ Test(llvm_loops, bools_are_masks_and_bytes)
 /* -- Levels ---------------------------------------------------------------- */
 
 /* out[i][j] = x[i][j] * tanh(row[i]) + exp(scalar) + extent. */
-Test(llvm_loops, what_stands_still_is_computed_where_it_does)
+Test(llvm_loops, invariant_values_are_computed_outside_the_loop)
 {
     enum { ROWS = 9, COLUMNS = 50 };
     tgi_loops *loops = new_loops("levels");
@@ -465,7 +465,7 @@ static void check_gather(int type, bool is_inner, bool is_reversed,
     free_code(&c);
 }
 
-Test(llvm_loops, gathers_clamp_and_know_what_is_out_of_range)
+Test(llvm_loops, gathers_clamp_and_detect_indices_out_of_range)
 {
     each_width(w)
         for (int dtype = 1; dtype < TGI_DTYPES; dtype++)
@@ -479,7 +479,7 @@ Test(llvm_loops, gathers_clamp_and_know_what_is_out_of_range)
 }
 
 /* Check 1 precedes a copy that must not happen; check 0 fails elsewhere. */
-Test(llvm_loops, checks_tell_the_first_position_and_end_the_call)
+Test(llvm_loops, checks_report_the_first_position_and_end_the_call)
 {
     enum { N = 1000 };
     each_width(w) {
@@ -638,7 +638,7 @@ Test(llvm_loops, phases_hand_rows_on_through_scratch)
 
 /* -- Failures -------------------------------------------------------------- */
 
-Test(llvm_loops, a_compile_that_fails_says_why)
+Test(llvm_loops, a_failed_compile_has_a_reason)
 {
     tgi_loops *loops = new_loops("failing");
     const tgi_codegen_options options = {

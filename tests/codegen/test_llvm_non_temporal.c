@@ -90,7 +90,7 @@ static const int dtypes[][2] = {{TG_U8, TG_U8},   {TG_U16, TG_U32},
                                 {TG_F32, TG_U32}, {TG_F32, TG_F64},
                                 {TG_F64, TG_F32}, {TG_U64, TG_U8}};
 
-Test(llvm_stream, results_are_right_at_every_address_and_length)
+Test(llvm_non_temporal, results_are_right_at_every_address_and_length)
 {
     each_width(w)
         for (size_t d = 0; d < LENGTH(dtypes); d++) {
@@ -109,7 +109,7 @@ Test(llvm_stream, results_are_right_at_every_address_and_length)
     check_nothing_is_alive();
 }
 
-Test(llvm_stream, results_of_known_size_are_right_too)
+Test(llvm_non_temporal, results_of_known_size_are_right_too)
 {
     for (size_t d = 0; d < LENGTH(dtypes); d++) {
         code c = compile_two(dtypes[d][0], dtypes[d][1], 3000,
@@ -125,7 +125,7 @@ Test(llvm_stream, results_of_known_size_are_right_too)
 
 /* -- Which stores ---------------------------------------------------------- */
 
-Test(llvm_stream, a_fence_ends_what_goes_past_the_cache)
+Test(llvm_non_temporal, a_fence_follows_non_temporal_stores)
 {
     code c = compile_two(TG_F32, TG_F32, 3000, new_loops("two"), 256, 800);
     cr_expect(strstr(c.codegen.assembly, "sfence"));
@@ -133,7 +133,7 @@ Test(llvm_stream, a_fence_ends_what_goes_past_the_cache)
     check_nothing_is_alive();
 }
 
-Test(llvm_stream, what_fits_the_cache_stays_in_it)
+Test(llvm_non_temporal, small_results_are_stored_normally)
 {
     const int64_t caches[] = {0, 12000, 1 << 20};
     for (size_t i = 0; i < LENGTH(caches); i++) {
@@ -167,7 +167,7 @@ static code compile_twice(bool is_in_place)
     return compile_loops_for(loops, 256, 800);
 }
 
-Test(llvm_stream, what_is_read_in_the_call_stays_in_the_cache)
+Test(llvm_non_temporal, values_read_in_the_call_are_stored_normally)
 {
     code c = compile_twice(true);
     cr_expect_not(is_streaming(&c));

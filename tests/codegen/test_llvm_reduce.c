@@ -79,7 +79,7 @@ static void expect_same(int dtype, const guarded *a, const guarded *b,
     }
 }
 
-/* -- What the interpreter says --------------------------------------------- */
+/* -- Expected values, from the interpreter --------------------------------- */
 
 /* Reduces [rows, columns] along one axis. */
 static void interpret(tgi_op op, int dtype, const guarded *x, int64_t rows,
@@ -425,7 +425,7 @@ static void check_split(tgi_op op, int dtype, int64_t outer, int64_t n,
               add_access(k, parts, 0, (int64_t[]){n_blocks, 1, 0}),
               TGI_LEVEL_POINT);
     add_step(loops, TGI_STEP_BARRIER, 0);
-    k = add_kernel(loops, "tg_cascade", TGI_ROWS, 1,
+    k = add_kernel(loops, "tg_pairwise", TGI_ROWS, 1,
                    (tgi_dim[]){outer, n_blocks});
     vx = add_load(loops, k, 0,
                   add_access(k, parts, 0, (int64_t[]){n_blocks, 1}));
@@ -485,7 +485,7 @@ Test(llvm_reduce, blocks_of_columns_can_be_points_of_their_own)
                   add_access(k, parts, 0, (int64_t[]){columns, 1, 0}),
                   TGI_LEVEL_POINT);
         add_step(loops, TGI_STEP_BARRIER, 0);
-        k = add_kernel(loops, "tg_cascade", TGI_COLUMNS, 1,
+        k = add_kernel(loops, "tg_pairwise", TGI_COLUMNS, 1,
                        (tgi_dim[]){columns, n_blocks});
         vx = add_load(loops, k, 0,
                       add_access(k, parts, 0, (int64_t[]){1, columns}));

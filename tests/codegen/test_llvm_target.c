@@ -70,7 +70,7 @@ Test(llvm_target, a_cpu_without_avx2_or_unknown_is_refused)
     }
 }
 
-Test(llvm_target, what_the_host_lacks_is_refused)
+Test(llvm_target, unsupported_features_are_refused)
 {
     const tgi_llvm_target best = host();
     tgi_llvm_target target;

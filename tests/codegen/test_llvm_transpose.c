@@ -37,8 +37,8 @@ static const kind kinds[] = {
 };
 
 /* Element [i][j] of the transposed side. */
-static int64_t turned_at(kind of, int64_t rows, int64_t columns, int64_t i,
-                         int64_t j)
+static int64_t transposed_at(kind of, int64_t rows, int64_t columns, int64_t i,
+                             int64_t j)
 {
     return (of.is_backwards ? rows - 1 - i : i) +
            (of.is_inner_backwards ? columns - 1 - j : j) * rows;
@@ -58,19 +58,18 @@ static code compile_copy(int dtype, kind of, tgi_dim rows, tgi_dim columns,
     const tgi_access dense = {
         .buffer = tgi_buffer_id_from(of.is_store ? x : out),
         .stride = {{.distance = columns}, {.distance = 1}}};
-    tgi_access turned = {
+    tgi_access transposed = {
         .buffer = tgi_buffer_id_from(of.is_store ? out : x),
         .stride = {{.distance = 1, .is_negative = of.is_backwards},
                    {.distance = rows, .is_negative = of.is_inner_backwards}}};
     if (of.is_backwards)
-        turned.offset = tgi_dim_sub(dims, rows, 1);
+        transposed.offset = tgi_dim_sub(dims, rows, 1);
     if (of.is_inner_backwards)
-        turned.offset =
-            tgi_dim_add(dims, turned.offset,
-                        tgi_dim_mul(dims, tgi_dim_sub(dims, columns, 1),
-                                    rows));
-    const uint32_t from = ADD(&k->accesses, of.is_store ? dense : turned);
-    const uint32_t to = ADD(&k->accesses, of.is_store ? turned : dense);
+        transposed.offset =
+            tgi_dim_add(dims, transposed.offset,
+                        tgi_dim_mul(dims, tgi_dim_sub(dims, columns, 1), rows));
+    const uint32_t from = ADD(&k->accesses, of.is_store ? dense : transposed);
+    const uint32_t to = ADD(&k->accesses, of.is_store ? transposed : dense);
     add_store(k, 0, add_load(loops, k, 0, from), to, TGI_LEVEL_INNER);
     return compile_loops_for(loops, bits, cache_bytes);
 }
@@ -89,10 +88,10 @@ static void check_copy(const code *c, int dtype, kind of, int64_t rows,
     for (int64_t i = 0; i < rows; i++)
         for (int64_t j = 0; j < columns; j++) {
             const size_t dense = (size_t)(i * columns + j) * bytes;
-            const size_t turned =
-                (size_t)turned_at(of, rows, columns, i, j) * bytes;
-            n_wrong += memcmp(x.data + (of.is_store ? dense : turned),
-                              out.data + (of.is_store ? turned : dense),
+            const size_t transposed =
+                (size_t)transposed_at(of, rows, columns, i, j) * bytes;
+            n_wrong += memcmp(x.data + (of.is_store ? dense : transposed),
+                              out.data + (of.is_store ? transposed : dense),
                               bytes) != 0;
         }
     cr_expect_eq(n_wrong, 0, "%zu wrong: dtype %d, [%lld,%lld], %d threads",
@@ -171,7 +170,7 @@ Test(llvm_transpose, results_larger_than_the_cache_are_right_too)
     check_nothing_is_alive();
 }
 
-Test(llvm_transpose, elements_are_turned_in_registers)
+Test(llvm_transpose, elements_are_transposed_in_registers)
 {
     code c = compile_copy(TG_F32, kinds[0], 256, 256, new_loops("copy"), 256,
                           0);
@@ -183,12 +182,12 @@ Test(llvm_transpose, elements_are_turned_in_registers)
     check_nothing_is_alive();
 }
 
-/* -- What is computed on the way ------------------------------------------- */
+/* -- Transposes with arithmetic -------------------------------------------- */
 
 /* out[i][j] = op(x[j][i]) * y[i][j] + row[i], with x transposed, or passed
    as already transposed. */
 static code compile_expression(tgi_op op, int64_t rows, int64_t columns,
-                               bool is_turned, unsigned bits)
+                               bool is_transposed, unsigned bits)
 {
     tgi_loops *loops = new_loops("expression");
     const int64_t n = rows * columns;
@@ -198,9 +197,9 @@ static code compile_expression(tgi_op op, int64_t rows, int64_t columns,
     const uint32_t out = add_buffer(loops, TG_F32, n);
     tgi_kernel_loops *k = add_kernel(loops, "tg_expression", TGI_ROWS, 1,
                                      (tgi_dim[]){rows, columns});
-    const int64_t dense[] = {columns, 1}, turned[] = {1, rows};
-    const uint32_t vx =
-        add_load(loops, k, 0, add_access(k, x, 0, is_turned ? turned : dense));
+    const int64_t dense[] = {columns, 1}, transposed[] = {1, rows};
+    const uint32_t vx = add_load(
+        loops, k, 0, add_access(k, x, 0, is_transposed ? transposed : dense));
     const uint32_t vy = add_load(loops, k, 0, add_access(k, y, 0, dense));
     const uint32_t bias =
         add_load(loops, k, 0, add_access(k, row, 0, (int64_t[]){1, 0}));
@@ -258,7 +257,7 @@ Test(llvm_transpose, whatever_is_computed_on_the_way_is_the_same)
 /* -- More axes, more types ------------------------------------------------- */
 
 /* out[a][b][c] = x[c][b][a], and its cast to another dtype at y[b][c][a]. */
-Test(llvm_transpose, axes_beside_the_turned_one_and_other_types)
+Test(llvm_transpose, other_axes_and_dtypes)
 {
     enum { A = 19, B = 3, C = 45, N = A * B * C };
     each_width(w) {
@@ -308,7 +307,7 @@ Test(llvm_transpose, axes_beside_the_turned_one_and_other_types)
 }
 
 /* x[j][i] = -x[j][i] by a kernel whose inner axis is j. */
-Test(llvm_transpose, what_is_changed_in_place_is_changed_once)
+Test(llvm_transpose, in_place_updates_happen_once)
 {
     enum { ROWS = 83, COLUMNS = 71 };
     tgi_loops *loops = new_loops("place");

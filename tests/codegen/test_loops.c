@@ -223,12 +223,12 @@ Test(loops, columns_are_reduced_in_the_first_phase_alone)
     check_nothing_is_alive();
 }
 
-/* -- Folds ----------------------------------------------------------------- */
+/* -- Reduction epilogues --------------------------------------------------- */
 
-enum { INNER = 7, RESULT_STORE = 0, ROW_FOLD, COLUMN_FOLD };
+enum { INNER = 7, RESULT_STORE = 0, ROW_EPILOGUE, COLUMN_EPILOGUE };
 
 /* A stored matrix product with sums of its rows and columns. */
-static tgi_loops *right_folds(void)
+static tgi_loops *valid_epilogues(void)
 {
     static const tgi_dim extent[] = {ROWS, COLUMNS, INNER};
     tgi_loops *loops = new_loops("right");
@@ -247,43 +247,46 @@ static tgi_loops *right_folds(void)
     const uint32_t c = add_reduction(k, 0, TGI_OP_MATMUL, a, b);
     for (uint32_t access = 2; access < 5; access++)
         add_store(k, 0, c, access, TGI_LEVEL_POINT);
-    k->stores.data[ROW_FOLD].epilogue_op = TGI_OP_SUM;
-    k->stores.data[ROW_FOLD].along_rows = true;
-    k->stores.data[COLUMN_FOLD].epilogue_op = TGI_OP_REDUCE_MAX;
+    k->stores.data[ROW_EPILOGUE].epilogue_op = TGI_OP_SUM;
+    k->stores.data[ROW_EPILOGUE].along_rows = true;
+    k->stores.data[COLUMN_EPILOGUE].epilogue_op = TGI_OP_REDUCE_MAX;
     return loops;
 }
 
-#define REFUSED_FOLD(message, statement) \
-    REFUSED_OF(right_folds, message, statement)
+#define REFUSED_EPILOGUE(message, statement) \
+    REFUSED_OF(valid_epilogues, message, statement)
 
-Test(loops, wrong_folds_are_refused)
+Test(loops, wrong_epilogues_are_refused)
 {
-    REFUSED_FOLD("epilogue op is not a reduction",
-                 store_of(l, ROW_FOLD)->epilogue_op = TGI_OP_ARGMAX);
-    REFUSED_FOLD("epilogue outside a matmul",
-                 kernel_of(l)->reductions.data[0].op = TGI_OP_SUM);
-    REFUSED_FOLD("epilogue outside a matmul",
-                 kernel_of(l)->reductions.data[0].is_split = true);
-    REFUSED_FOLD("epilogue outside a matmul",
-                 kernel_of(l)->is_straightline = true);
-    REFUSED_FOLD("epilogue outside a matmul", kernel_of(l)->vectors = TGI_ROWS);
-    REFUSED_FOLD("epilogue not at level POINT",
-                 store_of(l, ROW_FOLD)->level = TGI_LEVEL_INNER);
-    REFUSED_FOLD("epilogue moves along its axis",
-                 store_of(l, ROW_FOLD)->along_rows = false);
-    REFUSED_FOLD("epilogue moves along its axis",
-                 store_of(l, COLUMN_FOLD)->along_rows = true);
-    REFUSED_FOLD("epilogue moves along its axis",
-                 store_of(l, RESULT_STORE)->epilogue_op = TGI_OP_SUM);
-    REFUSED_FOLD("epilogue of several blocks", kernel_of(l)->extent[0] = 257);
-    REFUSED_FOLD("epilogue of several blocks", kernel_of(l)->extent[1] = 4097);
-    REFUSED_FOLD("epilogue of several blocks", kernel_of(l)->extent[0] = 0);
+    REFUSED_EPILOGUE("epilogue op is not a reduction",
+                     store_of(l, ROW_EPILOGUE)->epilogue_op = TGI_OP_ARGMAX);
+    REFUSED_EPILOGUE("epilogue outside a matmul",
+                     kernel_of(l)->reductions.data[0].op = TGI_OP_SUM);
+    REFUSED_EPILOGUE("epilogue outside a matmul",
+                     kernel_of(l)->reductions.data[0].is_split = true);
+    REFUSED_EPILOGUE("epilogue outside a matmul",
+                     kernel_of(l)->is_straightline = true);
+    REFUSED_EPILOGUE("epilogue outside a matmul",
+                     kernel_of(l)->vectors = TGI_ROWS);
+    REFUSED_EPILOGUE("epilogue not at level POINT",
+                     store_of(l, ROW_EPILOGUE)->level = TGI_LEVEL_INNER);
+    REFUSED_EPILOGUE("epilogue moves along its axis",
+                     store_of(l, ROW_EPILOGUE)->along_rows = false);
+    REFUSED_EPILOGUE("epilogue moves along its axis",
+                     store_of(l, COLUMN_EPILOGUE)->along_rows = true);
+    REFUSED_EPILOGUE("epilogue moves along its axis",
+                     store_of(l, RESULT_STORE)->epilogue_op = TGI_OP_SUM);
+    REFUSED_EPILOGUE("epilogue of several blocks",
+                     kernel_of(l)->extent[0] = 257);
+    REFUSED_EPILOGUE("epilogue of several blocks",
+                     kernel_of(l)->extent[1] = 4097);
+    REFUSED_EPILOGUE("epilogue of several blocks", kernel_of(l)->extent[0] = 0);
     check_nothing_is_alive();
 }
 
-Test(loops, folds_have_their_own_lines)
+Test(loops, epilogues_have_their_own_lines)
 {
-    tgi_loops *loops = right_folds();
+    tgi_loops *loops = valid_epilogues();
     tgi_strbuf text = {0};
     tgi_loops_print(loops, &text);
     cr_assert_not_null(strstr(text.text, "= sum along rows of %3"));
@@ -293,11 +296,11 @@ Test(loops, folds_have_their_own_lines)
     check_nothing_is_alive();
 }
 
-/* -- Tiny kernels ---------------------------------------------------------- */
+/* -- Straight-line kernels ------------------------------------------------- */
 
 /* `right_loops` has a check and an index, which straight-line kernels cannot
    have. */
-static tgi_loops *right_tiny_loops(void)
+static tgi_loops *valid_straightline_loops(void)
 {
     static const tgi_dim extent[] = {ROWS, COLUMNS};
     tgi_loops *loops = new_loops("right");
@@ -315,10 +318,10 @@ static tgi_loops *right_tiny_loops(void)
     return loops;
 }
 
-#define REFUSED_TINY(message, statement) \
-    REFUSED_OF(right_tiny_loops, message, statement)
+#define REFUSED_STRAIGHTLINE(message, statement) \
+    REFUSED_OF(valid_straightline_loops, message, statement)
 
-Test(loops, values_belong_to_one_region_of_tiny_kernels)
+Test(loops, ssa_buffers_belong_to_one_straightline_group)
 {
     REFUSED("straight-line kernel with a check",
             kernel_of(l)->is_straightline = true);
@@ -328,13 +331,13 @@ Test(loops, values_belong_to_one_region_of_tiny_kernels)
     REFUSED("straight-line kernel of several blocks",
             (kernel_of(l)->is_straightline = true, kernel_of(l)->checks.n = 0,
              kernel_of(l)->extent[1] = 257));
-    REFUSED_TINY("too many SSA elements",
-                 l->buffers.data[1].count = TGI_MAX_SSA_ELEMENTS + 1);
-    REFUSED_TINY("SSA values outside straight-line code",
-                 l->kernels.data[1]->is_straightline = false);
-    REFUSED_TINY("SSA values in two groups",
-                 (add_step(l, TGI_STEP_BARRIER, 0),
-                  l->steps.data[2] = l->steps.data[1],
-                  l->steps.data[1].kind = TGI_STEP_BARRIER));
+    REFUSED_STRAIGHTLINE("too many SSA elements",
+                         l->buffers.data[1].count = TGI_MAX_SSA_ELEMENTS + 1);
+    REFUSED_STRAIGHTLINE("SSA values outside straight-line code",
+                         l->kernels.data[1]->is_straightline = false);
+    REFUSED_STRAIGHTLINE("SSA values in two groups",
+                         (add_step(l, TGI_STEP_BARRIER, 0),
+                          l->steps.data[2] = l->steps.data[1],
+                          l->steps.data[1].kind = TGI_STEP_BARRIER));
     check_nothing_is_alive();
 }

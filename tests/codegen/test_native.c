@@ -106,7 +106,7 @@ static void none_is_bad(session *s, outcome *out)
     call_failing(s, out, 1, 2);
 }
 
-Test(native, a_failed_check_stops_what_comes_after_it)
+Test(native, a_failed_check_stops_later_steps)
 {
     check_modes(both_are_bad);
     check_modes(only_the_first_is_bad);
@@ -203,7 +203,7 @@ static void without_results(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(native, results_nobody_wants_are_discarded)
+Test(native, unrequested_results_are_discarded)
 {
     check_modes(without_results);
     check_nothing_is_alive();
@@ -270,7 +270,7 @@ static void prints(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(native, prints_come_in_order_with_what_was_there)
+Test(native, prints_are_in_program_order)
 {
     check_modes(prints);
     check_nothing_is_alive();
@@ -537,7 +537,7 @@ static void keeps_much(tg_trace *t, const tg_value *in, void *user)
               tg_matmul(y, y));
 }
 
-Test(native, the_memory_limit_is_kept)
+Test(native, the_memory_limit_is_enforced)
 {
     need_compiler();
     for (int small = 0; small < 2; small++) {

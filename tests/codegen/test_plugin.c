@@ -10,7 +10,7 @@
 
 #ifdef TGJIT_HAVE_LLVM
 
-Test(module, describes_llvm_and_the_host)
+Test(plugin, describes_llvm_and_the_host)
 {
     char text[4096];
     cr_assert(tgi_jit_describe(text, sizeof text), "%s", text);
@@ -18,7 +18,7 @@ Test(module, describes_llvm_and_the_host)
     cr_assert_not_null(strchr(text, '-'), "no target triple: %s", text);
 }
 
-Test(module, cuts_the_text_at_the_end_of_the_buffer)
+Test(plugin, cuts_the_text_at_the_end_of_the_buffer)
 {
     char text[8];
     memset(text, 'x', sizeof text);
@@ -27,7 +27,7 @@ Test(module, cuts_the_text_at_the_end_of_the_buffer)
     cr_assert_eq(text[5], 'x');
 }
 
-Test(module, says_where_it_missed_the_module)
+Test(plugin, reports_the_path_of_a_missing_plugin)
 {
     setenv("TGJIT_MODULE_DIR", "/nonexistent", 1);
     char text[4096];
@@ -38,7 +38,7 @@ Test(module, says_where_it_missed_the_module)
 
 #else
 
-Test(module, says_that_llvm_is_not_in_this_build)
+Test(plugin, reports_a_build_without_llvm)
 {
     char text[4096];
     cr_assert_not(tgi_jit_describe(text, sizeof text));

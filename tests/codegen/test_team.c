@@ -21,36 +21,36 @@
 #include "support/ping_pong.h"
 #include "support/support.h"
 
-enum { MOST = 16, ROUNDS = 1000 };
+enum { MAX_THREADS = 16, ROUNDS = 1000 };
 
 /* The state of an entry: the frame's `user`. */
 typedef struct work {
     atomic_int n_calls;          /* calls of the entry by all threads */
-    atomic_int n_calls_of[MOST]; /* calls by each thread */
+    atomic_int n_calls_of[MAX_THREADS]; /* calls by each thread */
     atomic_int n_threads;        /* as passed; -1: inconsistent */
     atomic_int n_wrong;
-    int slots[MOST];      /* each written by one thread, read by all */
-    unsigned modes[MOST]; /* rounding mode of each thread */
+    int slots[MAX_THREADS];      /* each written by one thread, read by all */
+    unsigned modes[MAX_THREADS]; /* rounding mode of each thread */
 } work;
 
 /* Tests set the number of threads, not the environment. */
-static void settle_openmp(void)
+static void configure_openmp(void)
 {
 #ifdef _OPENMP
     omp_set_dynamic(0);
-    if (omp_get_thread_limit() < MOST)
+    if (omp_get_thread_limit() < MAX_THREADS)
         cr_skip_test("OMP_THREAD_LIMIT is too low");
 #endif
 }
 
-TestSuite(rt, .init = settle_openmp);
+TestSuite(team, .init = configure_openmp);
 
 static void count_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 {
     work *w = frame->user;
     int seen = 0;
     atomic_fetch_add(&w->n_calls, 1);
-    if (thread >= 0 && thread < MOST)
+    if (thread >= 0 && thread < MAX_THREADS)
         atomic_fetch_add(&w->n_calls_of[thread], 1);
     if (!atomic_compare_exchange_strong(&w->n_threads, &seen, (int)n_threads) &&
         seen != n_threads)
@@ -84,7 +84,7 @@ static int check_team(const work *w, int n)
     return got;
 }
 
-Test(rt, one_thread_is_a_plain_call)
+Test(team, one_thread_is_a_plain_call)
 {
     work w = {0};
     run(ping_pong_entry, &w, 1);
@@ -93,9 +93,9 @@ Test(rt, one_thread_is_a_plain_call)
     cr_assert_eq(tgi_team_size(1), 1);
 }
 
-Test(rt, every_thread_runs_the_entry_once)
+Test(team, every_thread_runs_the_entry_once)
 {
-    for (int n = 1; n <= MOST; n++) {
+    for (int n = 1; n <= MAX_THREADS; n++) {
         work w = {0};
         run(count_entry, &w, n);
         const int got = check_team(&w, n);
@@ -107,7 +107,7 @@ Test(rt, every_thread_runs_the_entry_once)
     }
 }
 
-Test(rt, barriers_order_writes)
+Test(team, barriers_order_writes)
 {
     const int sizes[] = {2, 3, 7};
     for (int i = 0; i < 3; i++) {
@@ -133,7 +133,7 @@ static void late_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
             atomic_fetch_add(&w->n_wrong, 1);
 }
 
-Test(rt, barriers_wait_for_who_comes_late)
+Test(team, barriers_wait_for_who_comes_late)
 {
     work w = {0};
     run(late_entry, &w, 3);
@@ -143,9 +143,9 @@ Test(rt, barriers_wait_for_who_comes_late)
 
 /* -- How many threads ------------------------------------------------------ */
 
-Test(rt, gives_at_least_one_thread_and_at_most_what_is_wanted)
+Test(team, has_at_least_one_and_at_most_the_requested_threads)
 {
-    for (int wanted = 1; wanted <= MOST; wanted++) {
+    for (int wanted = 1; wanted <= MAX_THREADS; wanted++) {
         const int n = tgi_team_size(wanted);
 #ifdef _OPENMP
         cr_assert_eq(n, wanted);
@@ -160,7 +160,7 @@ Test(rt, gives_at_least_one_thread_and_at_most_what_is_wanted)
 
 #ifdef _OPENMP
 
-Test(rt, takes_as_many_as_openmp_says_within_the_cpus)
+Test(team, uses_the_openmp_limit_up_to_the_cpus)
 {
     cpu_set_t mask;
     cr_assert_eq(sched_getaffinity(0, sizeof(mask), &mask), 0);
@@ -187,7 +187,7 @@ static void *threads_on_one_cpu(void *out)
     return NULL;
 }
 
-Test(rt, a_thread_bound_to_one_cpu_works_alone)
+Test(team, a_thread_bound_to_one_cpu_works_alone)
 {
     pthread_t thread;
     int n = 0;
@@ -196,7 +196,7 @@ Test(rt, a_thread_bound_to_one_cpu_works_alone)
     cr_assert_eq(n, 1);
 }
 
-Test(rt, is_serial_in_a_region_of_the_user)
+Test(team, is_serial_in_a_region_of_the_user)
 {
     work works[2] = {0};
     int n_said[2] = {0};
@@ -214,7 +214,7 @@ Test(rt, is_serial_in_a_region_of_the_user)
 }
 
 /* The team is what OpenMP provides, whatever was requested. */
-Test(rt, a_smaller_team_than_asked_for_does_the_work)
+Test(team, a_smaller_team_than_requested_does_the_work)
 {
     work inner[2] = {0}, dynamic = {0}, flat = {0};
 #pragma omp parallel num_threads(2)
@@ -235,7 +235,7 @@ Test(rt, a_smaller_team_than_asked_for_does_the_work)
 }
 
 /* With nested regions enabled by the user, nested teams work too. */
-Test(rt, teams_in_a_region_of_the_user_are_apart)
+Test(team, teams_in_a_region_of_the_user_are_apart)
 {
     work works[2] = {0};
     omp_set_max_active_levels(2);
@@ -272,7 +272,7 @@ static int threads_of_child(int n_before_fork)
     return WEXITSTATUS(status);
 }
 
-Test(rt, a_child_forked_after_a_team_is_serial)
+Test(team, a_child_forked_after_a_team_is_serial)
 {
     work w = {0};
     const int n = tgi_team_size(3);
@@ -286,7 +286,7 @@ Test(rt, a_child_forked_after_a_team_is_serial)
 
 #ifdef _OPENMP
 
-Test(rt, a_child_forked_after_a_region_of_the_user_is_serial)
+Test(team, a_child_forked_after_a_region_of_the_user_is_serial)
 {
     atomic_int n = 0;
 #pragma omp parallel num_threads(3)
@@ -297,7 +297,7 @@ Test(rt, a_child_forked_after_a_region_of_the_user_is_serial)
 
 #endif
 
-Test(rt, a_child_forked_before_any_team_works)
+Test(team, a_child_forked_before_any_team_works)
 {
     const int n = threads_of_child(1);
     cr_assert(n == 1 || n == tgi_team_size(3), "%d threads", n);
@@ -330,7 +330,7 @@ static void mode_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 
 /* libgomp reuses its threads for the user's regions; in libomp threads
    inherit the mode of the thread that starts the region. */
-Test(rt, threads_have_our_mode_inside_and_theirs_after)
+Test(team, threads_have_our_mode_inside_and_theirs_after)
 {
     const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     for (int k = 0; k < 3; k++) {
@@ -359,7 +359,7 @@ Test(rt, threads_have_our_mode_inside_and_theirs_after)
 
 #endif
 
-Test(rt, the_mode_of_the_caller_is_let_be)
+Test(team, the_mode_of_the_caller_is_let_be)
 {
     for (int n = 1; n <= 2; n++) {
         work w = {0};

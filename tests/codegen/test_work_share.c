@@ -6,7 +6,7 @@
 
 #include "run/work_share.h"
 
-enum { MOST_THREADS = 9 };
+enum { MAX_THREADS = 9 };
 
 /* Checks that the shares of all threads are consecutive; returns how many
    threads have one, and by how much the shares differ. */
@@ -33,21 +33,21 @@ static int64_t check(int64_t grain, int64_t n_threads, int64_t n_items,
     return n_parts;
 }
 
-Test(share, every_item_is_done_once)
+Test(work_share, every_item_is_done_once)
 {
-    for (int64_t n_threads = 1; n_threads <= MOST_THREADS; n_threads++)
+    for (int64_t n_threads = 1; n_threads <= MAX_THREADS; n_threads++)
         for (int64_t n_items = 0; n_items < 40; n_items++)
             for (int64_t grain = 0; grain < 50; grain += 7)
                 check(grain, n_threads, n_items, 3);
 }
 
-Test(share, without_a_grain_everyone_takes_part)
+Test(work_share, without_a_grain_everyone_takes_part)
 {
     cr_assert_eq(check(0, 7, 100, 1), 7);
     cr_assert_eq(check(0, 7, 5, 1), 5);
 }
 
-Test(share, threads_without_enough_to_do_get_nothing)
+Test(work_share, threads_without_enough_to_do_get_nothing)
 {
     cr_assert_eq(check(1000, 4, 100, 9), 1);
     cr_assert_eq(check(1000, 4, 100, 20), 2);
@@ -55,7 +55,7 @@ Test(share, threads_without_enough_to_do_get_nothing)
     cr_assert_eq(check(1000, 4, 1, 1000000), 1);
 }
 
-Test(share, work_of_any_size_is_divided)
+Test(work_share, work_of_any_size_is_divided)
 {
     cr_assert_eq(check(1000, 4, INT64_MAX / 2, INT64_MAX), 4);
 }

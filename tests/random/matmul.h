@@ -214,7 +214,7 @@ tg_callback product_callback;
 typedef struct product_tally {
     uint64_t n_forms, n_sizes, n_programs;
     uint64_t n_packed; /* programs that pack an operand … */
-    uint64_t n_folded; /* … or reduce a product in an epilogue */
+    uint64_t n_epilogues; /* … or reduce a product in an epilogue */
     /* Runs; runs by a team; of these, runs with a kernel split among
        threads. */
     uint64_t n_runs, n_team_runs, n_split_runs;

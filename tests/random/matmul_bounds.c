@@ -33,7 +33,7 @@ static const int large[][3] = {
 };
 
 #define N_OF(array) ((int)(sizeof(array) / sizeof((array)[0])))
-enum { MOST = 513 * 513 };
+enum { MAX_ELEMENTS = 513 * 513 };
 
 static long n_passed, n_failed;
 
@@ -206,7 +206,7 @@ static bool call(tg_context *ctx, tg_function *f, const problem *p)
 /* Checks one size. */
 static void run(tg_context *ctx, tg_function *f, problem *p, const int *size)
 {
-    static double theirs[MOST];
+    static double theirs[MAX_ELEMENTS];
     uint64_t random = 1;
     p->m = size[0];
     p->n = size[1];
@@ -225,7 +225,7 @@ static void run(tg_context *ctx, tg_function *f, problem *p, const int *size)
    extent, and with exact traces. */
 static void run_all(tg_context *ctx, bool is_f64, int flags)
 {
-    static double a[MOST], b[MOST], c[MOST];
+    static double a[MAX_ELEMENTS], b[MAX_ELEMENTS], c[MAX_ELEMENTS];
     problem p = {.is_f64 = is_f64, .flags = flags, .a = a, .b = b, .c = c};
     tg_function_options any = TG_FUNCTION_OPTIONS_INIT;
     tg_function_options exact = TG_FUNCTION_OPTIONS_INIT;

@@ -274,7 +274,7 @@ static bool is_packed(const tgi_program *program)
     return false;
 }
 
-static bool is_folded(const tgi_program *program)
+static bool has_epilogue_reduction(const tgi_program *program)
 {
     const tgi_loops *loops = program->loops;
     for (size_t k = 0; k < loops->kernels.n; k++) {
@@ -294,7 +294,7 @@ static void count_programs(const subject *s)
             concrete->variants.list.data[i].program;
         s->run.tally->n_programs++;
         s->run.tally->n_packed += is_packed(program);
-        s->run.tally->n_folded += is_folded(program);
+        s->run.tally->n_epilogues += has_epilogue_reduction(program);
     }
 }
 

@@ -278,8 +278,8 @@ static bool same_outcome(const gr_run *a, const gr_run *b, const char *what,
            same_effects(&a->effects, &b->effects, what, failure);
 }
 
-/* Runs the program in another context, twice, and compares; `run` is the
-   caller's. */
+/* Runs the program in another context, twice, and compares. The caller deinits
+   `run`. */
 static bool check_alike(gr_run *run, const gr_run *want,
                         const tg_context_options *options, const char *what,
                         gr_failure *failure)
@@ -374,7 +374,7 @@ static bool check_dtype(const gr_settings *settings, const gr_program *p,
     return good;
 }
 
-/* Compiling dominates the run time. */
+/* Mode jit has quick programs, because compiling dominates its run time. */
 static void init_program(gr_program *p, const gr_settings *settings,
                          uint64_t seed)
 {

@@ -2,21 +2,21 @@
 /*
  * random_gradients.c - random-gradients: checks derivatives of random programs.
  *
- *   --mode MODE      differences: derivatives agree with finite differences,
- *                    interpreted; jit: compiled code has the bits of the
- *                    interpreter; all: both
- *   --threads LIST   mode jit: team sizes, of which most programs use the first
- *                    two; default: 1,2,3,7
- *   --growing WHICH  loops that save an unbounded number of values: some, none;
- *                    default: some
- *   --seed S         a program is identified by its seed and number
- *   --count N        number of programs
- *   --only K         only program K, minimised if it fails
- *   --drop LIST      with --only: without these operations
- *   --failures N     stop after N failures
- *   --jobs N         processes; default: one per CPU
- *   --verbose        print progress and the number of operations by kind; with
- *                    --only: print the program
+ *   --mode MODE    differences: derivatives agree with finite differences,
+ *                  interpreted; jit: compiled code has the bits of the
+ *                  interpreter; all: both
+ *   --threads LIST mode jit: team sizes, of which most programs use the first
+ *                  two; default: 1,2,3,7
+ *   --unbounded U  loops that save an unbounded number of values: some, none;
+ *                  default: some
+ *   --seed S       a program is identified by its seed and number
+ *   --count N      number of programs
+ *   --only K       only program K, minimised if it fails
+ *   --drop LIST    with --only: without these operations
+ *   --failures N   stop after N failures
+ *   --jobs N       processes; default: one per CPU
+ *   --verbose      print progress and the number of operations by kind; with
+ *                  --only: print the program
  *
  * A failure prints one command that reproduces it, with everything dropped that
  * is not needed. The last line is "N passed, N failed". Without a compiler,
@@ -37,7 +37,7 @@ enum { MAX_SECONDS = 120, SKIPPED = 77, ENOUGH = 1000 };
 
 typedef struct options {
     gr_settings settings;
-    uint64_t seed, count, only, most_failures;
+    uint64_t seed, count, only, max_failures;
     bool is_only, is_verbose;
     int n_jobs;
 } options;
@@ -46,7 +46,7 @@ typedef struct options {
 
 /* Checks in a child process, which may crash; prints its output. */
 static int check_apart(const options *o, const gr_settings *settings,
-                       uint64_t number, bool tells)
+                       uint64_t number, bool reports)
 {
     int status = 0;
     fflush(stdout);
@@ -55,13 +55,13 @@ static int check_apart(const options *o, const gr_settings *settings,
         static gr_tally ignored;
         gr_failure failure = {""};
         gr_settings own = *settings;
-        own.log = tells ? stdout : NULL;
+        own.log = reports ? stdout : NULL;
         alarm(MAX_SECONDS);
-        if (!tells && !freopen("/dev/null", "w", stderr))
+        if (!reports && !freopen("/dev/null", "w", stderr))
             _exit(EXIT_FAILURE);
         const bool good =
             gr_check(&own, gr_seed(o->seed, number), &ignored, &failure);
-        if (tells && !good)
+        if (reports && !good)
             printf("  %s\n", failure.what);
         fflush(stdout);
         _exit(good ? EXIT_SUCCESS : EXIT_FAILURE);
@@ -111,7 +111,7 @@ static void prune(const options *o, uint64_t number, gr_settings *settings)
 static void print_command(const options *o, const gr_settings *settings,
                           uint64_t number)
 {
-    printf("random-gradients --mode %s --growing %s --seed %llu --only %llu",
+    printf("random-gradients --mode %s --unbounded %s --seed %llu --only %llu",
            !settings->jit           ? "differences"
            : !settings->differences ? "jit"
                                     : "all",
@@ -125,7 +125,7 @@ static void print_command(const options *o, const gr_settings *settings,
     printf("\n");
 }
 
-static void tell(const void *user, uint64_t number, int status)
+static void report(const void *user, uint64_t number, int status)
 {
     const options *o = user;
     gr_settings settings = o->settings;
@@ -213,7 +213,7 @@ static bool report_tally(const options *o, const gr_tally *tally)
 static int usage(void)
 {
     fputs("usage: random-gradients [--mode differences|jit|all]\n"
-          "           [--threads LIST] [--growing some|none] [--seed S]\n"
+          "           [--threads LIST] [--unbounded some|none] [--seed S]\n"
           "           [--count N] [--only K [--drop LIST]] [--failures N]\n"
           "           [--jobs N] [--verbose]\n",
           stderr);
@@ -260,7 +260,7 @@ static bool parse_value(const char *name, const char *value, options *o)
         return parse_teams(value, &o->settings);
     if (strcmp(name, "--drop") == 0)
         return parse_dropped(value, &o->settings.dropped);
-    if (strcmp(name, "--growing") == 0) {
+    if (strcmp(name, "--unbounded") == 0) {
         o->settings.has_unbounded = strcmp(value, "some") == 0;
         return o->settings.has_unbounded || strcmp(value, "none") == 0;
     }
@@ -272,8 +272,8 @@ static bool parse_value(const char *name, const char *value, options *o)
     else if (strcmp(name, "--only") == 0)
         o->only = number, o->is_only = true;
     else if (strcmp(name, "--failures") == 0)
-        o->most_failures = number;
-    else if (strcmp(name, "--jobs") == 0 && number && number <= WORKERS_MOST)
+        o->max_failures = number;
+    else if (strcmp(name, "--jobs") == 0 && number && number <= WORKERS_MAX)
         o->n_jobs = (int)number;
     else
         return false;
@@ -299,7 +299,7 @@ static bool check_one(const options *o)
 {
     const int status = check_apart(o, &o->settings, o->only, o->is_verbose);
     if (status)
-        tell(o, o->only, status);
+        report(o, o->only, status);
     return status == 0;
 }
 
@@ -314,7 +314,7 @@ int main(int argc, char **argv)
                               .teams = {1, 2, 3, 7}},
                  .seed = 1,
                  .count = 1000,
-                 .most_failures = 20,
+                 .max_failures = 20,
                  .n_jobs = workers_default_jobs()};
     if (!parse(argc, argv, &o))
         return usage();
@@ -336,13 +336,13 @@ int main(int argc, char **argv)
         n_failed = !good;
     } else {
         const workers w = {.count = o.count,
-                           .most_failures = o.most_failures,
+                           .max_failures = o.max_failures,
                            .n_jobs = o.n_jobs,
                            .seconds = MAX_SECONDS,
                            .user = &o,
                            .check = check_number,
                            .tally_bytes = sizeof(gr_tally),
-                           .tell = tell,
+                           .report = report,
                            .add = add};
         workers_run(&w, &tally, &n_passed, &n_failed);
         n_failed += !report_tally(&o, &tally);

@@ -596,7 +596,7 @@ typedef struct rg_work {
     rg_settings settings; /* except vector_bits */
     int n_widths;
     unsigned widths[RG_MAX_WIDTHS]; /* values of vector_bits, in rotation */
-    uint64_t seed, count, most_failures;
+    uint64_t seed, count, max_failures;
     int n_jobs;
     bool is_verbose;
 } rg_work;

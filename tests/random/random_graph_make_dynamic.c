@@ -32,16 +32,17 @@ rg_operand rg_take_start(rg_maker *m)
 
 /* A size of at most `most`, and its form for the library: an extent of a value
    if one fits. */
-static int64_t take_size(rg_maker *m, int64_t most, int64_t *out_told)
+static int64_t take_size(rg_maker *m, int64_t most, int64_t *out_given_size)
 {
     unsigned choice = rg_take(&m->bytes);
     rg_operand like = rg_pick_value(m);
     for (int axis = 0; choice % 2 && axis < like.type.rank; axis++)
         if (like.type.dims[axis] <= most) {
-            *out_told = rg_dim(m, &like, axis);
+            *out_given_size = rg_dim(m, &like, axis);
             return like.type.dims[axis];
         }
-    return *out_told = rg_below(&m->bytes, (int)(most < 200 ? most : 200) + 1);
+    return *out_given_size =
+               rg_below(&m->bytes, (int)(most < 200 ? most : 200) + 1);
 }
 
 void rg_make_dynamic_slice(rg_maker *m, tgi_op op)
@@ -51,11 +52,12 @@ void rg_make_dynamic_slice(rg_maker *m, tgi_op op)
     int axis = rg_below(&m->bytes, x.type.rank);
     rg_operand start = rg_take_start(m);
     rg_type type = x.type;
-    int64_t told;
-    type.dims[axis] = take_size(m, x.type.dims[axis], &told);
+    int64_t given_size;
+    type.dims[axis] = take_size(m, x.type.dims[axis], &given_size);
     type.is_weak = false;
-    rg_keep(m, type,
-            RG_DO(m, tg_dynamic_slice(x.operand, axis, start.operand, told)));
+    rg_keep(
+        m, type,
+        RG_DO(m, tg_dynamic_slice(x.operand, axis, start.operand, given_size)));
 }
 
 /* An update that fits into x along an axis: another value, or a slice of x. */
@@ -72,13 +74,14 @@ static rg_operand take_update(rg_maker *m, const rg_operand *x, int axis)
             return rg_fit_dtype(m, update, (tg_dtype)x->type.dtype);
     }
     rg_type type = x->type;
-    int64_t told;
-    type.dims[axis] = take_size(m, x->type.dims[axis], &told);
+    int64_t given_size;
+    type.dims[axis] = take_size(m, x->type.dims[axis], &given_size);
     type.is_weak = false;
     rg_operand start = rg_take_start(m);
-    rg_operand part = rg_keep(
-        m, type,
-        RG_DO(m, tg_dynamic_slice(x->operand, axis, start.operand, told)));
+    rg_operand part =
+        rg_keep(m, type,
+                RG_DO(m, tg_dynamic_slice(x->operand, axis, start.operand,
+                                          given_size)));
     if (!tgi_dtype_is(type.dtype, TGI_CLASS_NUM) || rg_below(&m->bytes, 2))
         return part;
     return rg_keep(m, type, RG_DO(m, tg_add(part.operand, part.operand)));
@@ -109,19 +112,20 @@ void rg_make_dynamic_change(rg_maker *m, tgi_op op)
     rg_operand x = rg_fit_classes(m, rg_pick_ranked(m), TGI_CLASS_NUM);
     rg_type type = x.type, part = x.type;
     int axis = rg_below(&m->bytes, type.rank);
-    int64_t told;
-    part.dims[axis] = take_size(m, type.dims[axis], &told);
+    int64_t given_size;
+    part.dims[axis] = take_size(m, type.dims[axis], &given_size);
     type.is_weak = part.is_weak = false;
     rg_operand start = rg_take_start(m);
     for (int n = 0; n < 2; n++) {
-        rg_operand own = rg_keep(
-            m, part,
-            RG_DO(m, tg_dynamic_slice(x.operand, axis, start.operand, told)));
+        rg_operand own =
+            rg_keep(m, part,
+                    RG_DO(m, tg_dynamic_slice(x.operand, axis, start.operand,
+                                              given_size)));
         rg_operand less = rg_immediate_exact(m, (tg_dtype)type.dtype);
-        rg_operand new = rg_keep(
+        rg_operand update = rg_keep(
             m, part, RG_DO(m, tg_sub(own.operand, less.operand)));
         x = rg_keep(m, type,
-                    RG_DO(m, tg_dynamic_update_slice(x.operand, new.operand,
+                    RG_DO(m, tg_dynamic_update_slice(x.operand, update.operand,
                                                      axis, start.operand)));
     }
 }
@@ -138,11 +142,11 @@ void rg_make_assign_part(rg_maker *m, tgi_op op)
     rg_operand x = rg_keep(m, v.type, RG_DO(m, tg_read(v.operand)));
     rg_operand update = take_update(m, &x, axis);
     rg_operand start = rg_take_start(m);
-    rg_operand new = rg_keep(
+    rg_operand updated = rg_keep(
         m, v.type,
         RG_DO(m, tg_dynamic_update_slice(x.operand, update.operand, axis,
                                          start.operand)));
-    rg_keep(m, v.type, RG_DO(m, tg_assign(v.operand, new.operand)));
+    rg_keep(m, v.type, RG_DO(m, tg_assign(v.operand, updated.operand)));
 }
 
 /* -- Scatter --------------------------------------------------------------- */
@@ -150,7 +154,7 @@ void rg_make_assign_part(rg_maker *m, tgi_op op)
 /* Updates: a value of that shape, the gathered elements, or a number. */
 static rg_operand take_updates(rg_maker *m, const rg_operand *x,
                                const rg_operand *indices, int axis,
-                               const rg_type *type, const int64_t *told)
+                               const rg_type *type, const int64_t *given_size)
 {
     unsigned choice = rg_take(&m->bytes);
     for (int i = 0; choice & 1 && i < m->n_values; i++)
@@ -163,8 +167,9 @@ static rg_operand take_updates(rg_maker *m, const rg_operand *x,
                        RG_DO(m, tg_gather_with(x->operand, indices->operand,
                                                axis, TG_GATHER_ZERO)));
     rg_operand number = rg_constant(m, (rg_type){.dtype = type->dtype});
-    return rg_keep(m, *type,
-                   RG_DO(m, tg_broadcast(number.operand, type->rank, told)));
+    return rg_keep(
+        m, *type,
+        RG_DO(m, tg_broadcast(number.operand, type->rank, given_size)));
 }
 
 static rg_operand take_scattered(rg_maker *m, const rg_operand *x)
@@ -181,21 +186,20 @@ static rg_operand take_scattered(rg_maker *m, const rg_operand *x)
         return *x;
     type.rank = 0;
     type.is_weak = false;
-    int64_t told[TG_MAX_RANK];
+    int64_t given_size[TG_MAX_RANK];
     for (int i = 0; i < x->type.rank; i++) {
         for (int k = 0; i == axis && k < indices.type.rank; k++) {
-            told[type.rank] = rg_dim(m, &indices, k);
+            given_size[type.rank] = rg_dim(m, &indices, k);
             type.dims[type.rank++] = indices.type.dims[k];
         }
         if (i != axis) {
-            told[type.rank] = rg_dim(m, x, i);
+            given_size[type.rank] = rg_dim(m, x, i);
             type.dims[type.rank++] = x->type.dims[i];
         }
     }
     if (!rg_is_small(m, &type))
         return *x;
-    rg_operand updates =
-        take_updates(m, x, &indices, axis, &type, told);
+    rg_operand updates = take_updates(m, x, &indices, axis, &type, given_size);
     rg_type result = x->type;
     result.is_weak = false;
     return rg_keep(m, result,

@@ -114,11 +114,11 @@ typedef struct new_shape {
     int inferred_axis; /* the axis passed as -1, or -1 if none is */
 } new_shape;
 
-static void add_dim(new_shape *shape, int64_t number, int64_t told)
+static void add_dim(new_shape *shape, int64_t number, int64_t given_size)
 {
     int axis = shape->type.rank++;
     shape->type.dims[axis] = number;
-    shape->dims[axis] = told;
+    shape->dims[axis] = given_size;
 }
 
 /* Adds the axis whose extent is inferred. */

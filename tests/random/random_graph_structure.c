@@ -385,7 +385,7 @@ static int64_t extent(const place *p, const tgi_kernel_loops *k, int axis)
     return tgi_dim_value(k->extent[axis], p->values);
 }
 
-typedef enum part { ANY, SPLIT, CASCADE } part;
+typedef enum part { ANY, SPLIT, PAIRWISE } part;
 
 static bool reduces_along(const tgi_kernel_loops *k, tgi_vectors vectors,
                           part which)
@@ -406,10 +406,10 @@ static bool reduces_along(const tgi_kernel_loops *k, tgi_vectors vectors,
     }
 ALONG(reduces_rows, ROWS, ANY)
 ALONG(reduces_split_rows, ROWS, SPLIT)
-ALONG(reduces_row_blocks, ROWS, CASCADE)
+ALONG(reduces_row_blocks, ROWS, PAIRWISE)
 ALONG(reduces_columns, COLUMNS, ANY)
 ALONG(reduces_split_columns, COLUMNS, SPLIT)
-ALONG(reduces_column_blocks, COLUMNS, CASCADE)
+ALONG(reduces_column_blocks, COLUMNS, PAIRWISE)
 
 static bool has_phases(const place *p, const tgi_kernel_loops *k)
 {
@@ -444,8 +444,8 @@ static bool stores_shifted(const place *p, const tgi_kernel_loops *k)
     return false;
 }
 
-static bool is_tiny_and_stores_shifted(const place *p,
-                                       const tgi_kernel_loops *k)
+static bool is_straightline_and_stores_shifted(const place *p,
+                                               const tgi_kernel_loops *k)
 {
     return k->is_straightline && stores_shifted(p, k);
 }
@@ -459,8 +459,8 @@ static bool stores_scattered(const place *p, const tgi_kernel_loops *k)
     return false;
 }
 
-static bool is_tiny_and_stores_scattered(const place *p,
-                                         const tgi_kernel_loops *k)
+static bool is_straightline_and_stores_scattered(const place *p,
+                                                 const tgi_kernel_loops *k)
 {
     return k->is_straightline && stores_scattered(p, k);
 }
@@ -514,7 +514,7 @@ static bool has_a_column_tail(const place *p, const tgi_kernel_loops *k)
     return k->vectors == TGI_COLUMNS && n > 64 && n % 64;
 }
 
-static bool is_tiny(const place *p, const tgi_kernel_loops *k)
+static bool is_straightline(const place *p, const tgi_kernel_loops *k)
 {
     (void)p;
     return k->is_straightline;
@@ -641,24 +641,26 @@ static const struct structure {
     {"assign of another variable", assigns_other, NULL},
     {"loops: reduction of rows", NULL, reduces_rows},
     {"loops: blocks of rows", NULL, reduces_split_rows},
-    {"loops: cascade of rows", NULL, reduces_row_blocks},
+    {"loops: pairwise combine of rows", NULL, reduces_row_blocks},
     {"loops: reduction of columns", NULL, reduces_columns},
     {"loops: blocks of columns", NULL, reduces_split_columns},
-    {"loops: cascade of columns", NULL, reduces_column_blocks},
+    {"loops: pairwise combine of columns", NULL, reduces_column_blocks},
     {"loops: phases over rows", NULL, has_phases},
     {"loops: index", NULL, has_index},
     {"loops: shift", NULL, has_shift},
     {"loops: shifted store", NULL, stores_shifted},
-    {"loops: shifted store, tiny", NULL, is_tiny_and_stores_shifted},
+    {"loops: shifted store, straight-line", NULL,
+     is_straightline_and_stores_shifted},
     {"loops: scattered store", NULL, stores_scattered},
-    {"loops: scattered store, tiny", NULL, is_tiny_and_stores_scattered},
+    {"loops: scattered store, straight-line", NULL,
+     is_straightline_and_stores_scattered},
     {"loops: change in place", NULL, changes_in_place},
     {"loops: backwards", NULL, goes_backwards},
     {"loops: check", NULL, has_check},
     {"loops: several stores", NULL, has_siblings},
     {"loops: tail of a row", NULL, has_a_tail},
     {"loops: tail of columns", NULL, has_a_column_tail},
-    {"loops: tiny", NULL, is_tiny},
+    {"loops: straight-line", NULL, is_straightline},
     {"loops: values without memory", NULL, reads_ssa_values},
     {"loops: in place", NULL, is_in_place},
     {"loops: shared by threads", NULL, is_split},

@@ -199,7 +199,7 @@ static bool check_number(const void *user, uint64_t k, void *tally)
     return rg_check(&settings, bytes, n, tally, &failure);
 }
 
-static void tell(const void *user, uint64_t k, int status)
+static void report(const void *user, uint64_t k, int status)
 {
     const rg_work *work = user;
     uint8_t bytes[RG_MAX_BYTES];
@@ -225,13 +225,13 @@ static void add(void *sum, const void *tally)
 void rg_work_all(const rg_work *work, rg_totals *totals)
 {
     const workers w = {.count = work->count,
-                       .most_failures = work->most_failures,
+                       .max_failures = work->max_failures,
                        .n_jobs = work->n_jobs,
                        .seconds = MAX_SECONDS,
                        .user = work,
                        .check = check_number,
                        .tally_bytes = sizeof(rg_coverage),
-                       .tell = tell,
+                       .report = report,
                        .add = add};
     workers_run(&w, &totals->coverage, &totals->n_passed, &totals->n_failed);
 }

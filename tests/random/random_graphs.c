@@ -205,7 +205,7 @@ static bool parse_value(const char *name, const char *value, options *o)
                     parse_list(value, 1, settings->teams, RG_MAX_TEAMS)) > 0;
     if (strcmp(name, "--jobs") == 0)
         return parse_list(value, 1, &work->n_jobs, 1) &&
-               work->n_jobs <= WORKERS_MOST;
+               work->n_jobs <= WORKERS_MAX;
     if (strcmp(name, "--plant") == 0 || strcmp(name, "--plant-crash") == 0)
         return parse_planted(value, name[7] != 0, settings);
     if (strcmp(name, "--seed") == 0)
@@ -215,7 +215,7 @@ static bool parse_value(const char *name, const char *value, options *o)
     else if (strcmp(name, "--only") == 0)
         o->only = strtoull(value, NULL, 0), o->is_only = true;
     else if (strcmp(name, "--failures") == 0)
-        work->most_failures = strtoull(value, NULL, 0);
+        work->max_failures = strtoull(value, NULL, 0);
     else if (strcmp(name, "--bytes") == 0)
         o->bytes = value;
     else if (strcmp(name, "--corpus") == 0)
@@ -282,7 +282,7 @@ int main(int argc, char **argv)
                           .widths = {128, 256},
                           .seed = 1,
                           .count = 10000,
-                          .most_failures = 20,
+                          .max_failures = 20,
                           .n_jobs = workers_default_jobs()}};
     if (!parse(argc, argv, &o))
         return usage();

@@ -7,7 +7,7 @@
  *   --count N      number of items: random forms (matmul.h), in one size or,
  *                  if extents are unknown, in several
  *   --all          first: plain matmuls of all sizes, dtypes and transposes
- *   --folds        only forms that reduce the product, most of them such that
+ *   --epilogues    only forms that reduce the product, most of them such that
  *                  it can be reduced in an epilogue
  *   --only K       only item K
  *   --form WORDS   only this form, with the given seed …
@@ -44,7 +44,7 @@ enum {
        limit. */
     MAX_STEPS = 4 << 20,
     MANY_STEPS = 64 << 20,
-    FOLD_STEPS = 1 << 18, /* enough for a reduction epilogue to pay off */
+    EPILOGUE_STEPS = 1 << 18, /* enough for a reduction epilogue to pay off */
     RARE = 32,
     MAX_SIZES = 512
 };
@@ -63,8 +63,8 @@ static const uint8_t main_types[] = {PRODUCT_F32, PRODUCT_F64, PRODUCT_I32,
 enum { N_MAIN_TYPES = sizeof(main_types) / sizeof(main_types[0]) };
 
 typedef struct options {
-    uint64_t seed, count, only, most_failures;
-    bool does_all, does_folds, is_only, has_sizes;
+    uint64_t seed, count, only, max_failures;
+    bool does_all, does_epilogues, is_only, has_sizes;
     const char *words;
     product_sizes sizes;
     int n_jobs;
@@ -103,7 +103,7 @@ static void pick_sizes(const product_form *form, uint64_t *random,
 }
 
 /* Changes a form so that it reduces rows and columns of known extents. */
-static void make_fold(uint64_t choice, product_form *form)
+static void make_reduced(uint64_t choice, product_form *form)
 {
     static const uint8_t ends[] = {PRODUCT_END_ROW_SUM, PRODUCT_END_COLUMN_SUM,
                                    PRODUCT_END_SOFTMAX};
@@ -119,12 +119,12 @@ static void make_fold(uint64_t choice, product_form *form)
 static void make_random(const options *o, uint64_t k, item *it)
 {
     uint64_t random = o->seed * 0x9e3779b97f4a7c15u ^ k;
-    int64_t left = o->does_folds && k % 4 ? FOLD_STEPS
-                   : k % RARE             ? MAX_STEPS
-                                          : MANY_STEPS;
+    int64_t left = o->does_epilogues && k % 4 ? EPILOGUE_STEPS
+                   : k % RARE                 ? MAX_STEPS
+                                              : MANY_STEPS;
     product_form_random(&it->form, rg_random(&random));
-    if (o->does_folds)
-        make_fold(rg_random(&random), &it->form);
+    if (o->does_epilogues)
+        make_reduced(rg_random(&random), &it->form);
     it->n_sizes = 0;
     const bool is_open = it->form.field[PRODUCT_FIELD_OPEN] != 0;
     for (int i = 0; i < (is_open ? SOME_SIZES : 1); i++) {
@@ -256,16 +256,16 @@ static void report_crash(const void *user, uint64_t k, int status)
             return;
     printf("FAILED sweep-matmul%s%s --seed %" PRIu64 " --%s %" PRIu64
            "   # status %d%s\n",
-           o->does_all ? " --all" : "", o->does_folds ? " --folds" : "",
-           o->seed, is_item ? "only" : "count",
-           is_item ? k : o->count, status, is_item ? "" : " at its end");
+           o->does_all ? " --all" : "", o->does_epilogues ? " --epilogues" : "",
+           o->seed, is_item ? "only" : "count", is_item ? k : o->count, status,
+           is_item ? "" : " at its end");
 }
 
 /* -- Options --------------------------------------------------------------- */
 
 static int usage(void)
 {
-    fputs("usage: sweep-matmul [--seed S] [--count N] [--all] [--folds]\n"
+    fputs("usage: sweep-matmul [--seed S] [--count N] [--all] [--epilogues]\n"
           "           [--only K] [--form WORDS --sizes M,N,K,B1,B2]\n"
           "           [--failures N] [--jobs N]\n",
           stderr);
@@ -294,13 +294,13 @@ static bool parse_value(const char *name, const char *value, options *o)
     else if (strcmp(name, "--only") == 0)
         o->only = strtoull(value, NULL, 0), o->is_only = true;
     else if (strcmp(name, "--failures") == 0)
-        o->most_failures = strtoull(value, NULL, 0);
+        o->max_failures = strtoull(value, NULL, 0);
     else if (strcmp(name, "--form") == 0)
         o->words = value;
     else if (strcmp(name, "--sizes") == 0)
         return o->has_sizes = parse_sizes(value, &o->sizes);
     else if (strcmp(name, "--jobs") == 0)
-        return (o->n_jobs = atoi(value)) >= 1 && o->n_jobs <= WORKERS_MOST;
+        return (o->n_jobs = atoi(value)) >= 1 && o->n_jobs <= WORKERS_MAX;
     else
         return false;
     return true;
@@ -311,8 +311,8 @@ static bool parse(int argc, char **argv, options *o)
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--all") == 0)
             o->does_all = true;
-        else if (strcmp(argv[i], "--folds") == 0)
-            o->does_folds = true;
+        else if (strcmp(argv[i], "--epilogues") == 0)
+            o->does_epilogues = true;
         else if (i + 1 == argc || !parse_value(argv[i], argv[i + 1], o))
             return argument_is_wrong("sweep-matmul", argc, argv, i);
         else
@@ -334,19 +334,19 @@ static void add(void *sum, const void *tally)
 }
 
 /* Counts the features that many items must have covered but did not. */
-static uint64_t count_missed(const product_tally *tally, bool does_folds)
+static uint64_t count_missed(const product_tally *tally, bool does_epilogues)
 {
     uint64_t n = 0;
     if (tally->n_forms < ENOUGH)
         return 0;
     if (tally->n_split_runs == 0 && tgi_team_size(2) > 1)
         n++, printf("nothing was run by a team\n");
-    if (tally->n_packed == 0 && !does_folds)
+    if (tally->n_packed == 0 && !does_epilogues)
         n++, printf("nothing was packed\n");
     /* Only one form in a hundred has a reduction epilogue, so chance may miss
        it. */
-    if (does_folds && tally->n_folded < tally->n_programs / 8)
-        n++, printf("too little was folded\n");
+    if (does_epilogues && tally->n_epilogues < tally->n_programs / 8)
+        n++, printf("too few products were reduced in an epilogue\n");
     return n;
 }
 
@@ -354,22 +354,23 @@ static void check_all(const options *o, uint64_t *n_passed, uint64_t *n_failed)
 {
     product_tally tally = {0};
     const workers w = {.count = n_items(o),
-                       .most_failures = o->most_failures,
+                       .max_failures = o->max_failures,
                        .n_jobs = o->n_jobs,
                        .seconds = MAX_SECONDS,
                        .user = o,
                        .check = check_number,
                        .tally_bytes = sizeof(product_tally),
-                       .tell = report_crash,
+                       .report = report_crash,
                        .add = add};
     workers_run(&w, &tally, n_passed, n_failed);
     printf("%" PRIu64 " forms in %" PRIu64 " sizes, as %" PRIu64
            " programs, %" PRIu64 " of them packed, %" PRIu64
-           " folded; %" PRIu64 " runs, %" PRIu64 " by a team, %" PRIu64
+           " with epilogues; %" PRIu64 " runs, %" PRIu64 " by a team, %" PRIu64
            " of them split\n",
            tally.n_forms, tally.n_sizes, tally.n_programs, tally.n_packed,
-           tally.n_folded, tally.n_runs, tally.n_team_runs, tally.n_split_runs);
-    *n_failed += count_missed(&tally, o->does_folds);
+           tally.n_epilogues, tally.n_runs, tally.n_team_runs,
+           tally.n_split_runs);
+    *n_failed += count_missed(&tally, o->does_epilogues);
 }
 
 static bool check_form(const options *o)
@@ -377,7 +378,7 @@ static bool check_form(const options *o)
     product_form form = {.seed = o->seed};
     product_sizes sizes = o->sizes;
     if (!product_form_parse(o->words, &form)) {
-        printf("what is %s?\n", o->words);
+        printf("invalid form %s\n", o->words);
         return false;
     }
     product_form_make_valid(&form);
@@ -389,7 +390,7 @@ int main(int argc, char **argv)
 {
     options o = {.seed = 1,
                  .count = 1000,
-                 .most_failures = 20,
+                 .max_failures = 20,
                  .n_jobs = workers_default_jobs()};
     uint64_t n_passed = 0, n_failed = 0;
     if (!parse(argc, argv, &o))

@@ -26,5 +26,5 @@ case $TGJIT_SANITIZE in
 *address*) count=150 ;;
 esac
 tests/random/sweep-matmul --seed "${SEED-1}" --count "${COUNT-$count}" || exit
-exec tests/random/sweep-matmul --folds --seed "${SEED-1}" \
+exec tests/random/sweep-matmul --epilogues --seed "${SEED-1}" \
     --count "${COUNT-$((count / 2))}"

@@ -60,7 +60,7 @@ finds no "a folder that all may write to" $with_copy
 
 # -- Statically linked programs ----------------------------------------------
 
-run=--filter=module/describes_llvm_and_the_host
+run=--filter=plugin/describes_llvm_and_the_host
 if test -x tests/codegen/test_plugin; then
     finds yes "a test program" tests/codegen/test_plugin $run
     cp tests/codegen/test_plugin "$tmp/program/" || exit 1

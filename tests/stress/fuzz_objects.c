@@ -40,16 +40,17 @@
 #if defined(__x86_64__)
 
 enum {
-    MOST_SEEDS = 16,
-    MOST_TABLES = 32,
-    MOST_EDITS = 4,
-    GROWTH = 64,      /* maximum bytes that a mutant is longer than its seed */
-    DISK_EVERY = 64,  /* one of this many mutants goes through a file */
-    MOST_SECONDS = 60 /* timeout of one mutant */
+    MAX_SEEDS = 16,
+    MAX_TABLES = 32,
+    MAX_EDITS = 4,
+    GROWTH = 64,     /* maximum bytes that a mutant is longer than its seed */
+    DISK_EVERY = 64, /* one of this many mutants goes through a file */
+    MAX_SECONDS = 60 /* timeout of one mutant */
 };
 
 #define ROOM ((uint64_t)1 << 30)
-#define MOST_IMAGE_BYTES ((size_t)64 << 20) /* of images that this program
+#define MAX_IMAGE_BYTES \
+    ((size_t)64 << 20) /* of images that this program
                                                loads */
 
 /* -- Seeds ----------------------------------------------------------------- */
@@ -100,17 +101,17 @@ typedef struct table {
 typedef struct seed {
     unsigned char *value;
     size_t n, object_at, n_kernels;
-    table tables[MOST_TABLES];
+    table tables[MAX_TABLES];
     size_t n_tables;
 } seed;
 
-static seed seeds[MOST_SEEDS];
+static seed seeds[MAX_SEEDS];
 static size_t n_seeds;
 
 static void add_table(seed *s, size_t at, size_t n, size_t record_bytes,
                       const field *fields, size_t n_fields)
 {
-    if (n && s->n_tables < MOST_TABLES)
+    if (n && s->n_tables < MAX_TABLES)
         s->tables[s->n_tables++] = (table){at, n, record_bytes, fields,
                                            n_fields};
 }
@@ -154,7 +155,7 @@ static bool add_seed(const void *value, size_t n)
         is_good = tgi_leb128_get(&at, end, &number);
     is_good = is_good && tgi_leb128_get(&at, end, &number) &&
               number < (uint64_t)(end - at);
-    if (!is_good || n_seeds == MOST_SEEDS)
+    if (!is_good || n_seeds == MAX_SEEDS)
         return is_good;
     seed *s = &seeds[n_seeds++];
     *s = (seed){.value = malloc(n), .n = n, .n_kernels = n_kernels};
@@ -227,8 +228,8 @@ static void fill_directory(const char *path)
 /* Reads the value of a cache file (docs/CACHE.md). */
 static bool add_file(int dir, const char *name)
 {
-    enum { HEADER_BYTES = 48, SIZES_AT = 32, MOST_BYTES = 1 << 20 };
-    static unsigned char file[MOST_BYTES];
+    enum { HEADER_BYTES = 48, SIZES_AT = 32, MAX_BYTES = 1 << 20 };
+    static unsigned char file[MAX_BYTES];
     uint64_t sizes[2]; /* of key and value */
     const int fd = openat(dir, name, O_RDONLY | O_CLOEXEC);
     const ssize_t n = fd < 0 ? -1 : read(fd, file, sizeof(file));
@@ -368,7 +369,7 @@ static void mutate(mutant *m, uint64_t *random)
         abort();
     memcpy(m->value, m->of->value, m->of->n);
     m->n = m->of->n;
-    for (int i = random_below(random, MOST_EDITS) + 1; i > 0; i--)
+    for (int i = random_below(random, MAX_EDITS) + 1; i > 0; i--)
         edit(m, random);
 }
 
@@ -426,7 +427,7 @@ static bool check_object(const unsigned char *bytes, size_t n, tally *t)
         return true;
     t->n_objects++;
     bool is_good = check_contents(&object);
-    if (is_good && object.image_bytes <= MOST_IMAGE_BYTES) {
+    if (is_good && object.image_bytes <= MAX_IMAGE_BYTES) {
         unsigned char *image = guarded_room(1, object.image_bytes, 1, AT_END);
         memset(image, 0, object.image_bytes);
         (void)!tgi_object_write_image(&object, image);
@@ -512,7 +513,7 @@ static bool check_number(const void *user, uint64_t number, void *into)
 
 /* -- The program ----------------------------------------------------------- */
 
-static void tell(const void *user, uint64_t number, int status)
+static void report(const void *user, uint64_t number, int status)
 {
     const options *o = user;
     if (number == o->count)
@@ -536,13 +537,13 @@ static uint64_t fuzz(const options *o)
     tally t = {0};
     uint64_t n_passed = 0, n_failed = 0;
     const workers w = {.count = o->count,
-                       .most_failures = 20,
+                       .max_failures = 20,
                        .n_jobs = o->n_jobs,
-                       .seconds = MOST_SECONDS,
+                       .seconds = MAX_SECONDS,
                        .user = o,
                        .check = check_number,
                        .tally_bytes = sizeof(tally),
-                       .tell = tell,
+                       .report = report,
                        .add = add};
     workers_run(&w, &t, &n_passed, &n_failed);
     printf("%" PRIu64 " mutants of %zu seeds; accepted: %" PRIu64
@@ -576,7 +577,7 @@ static bool parse(int argc, char **argv, options *o)
         else
             return false;
     }
-    return o->n_jobs >= 1 && o->n_jobs <= WORKERS_MOST;
+    return o->n_jobs >= 1 && o->n_jobs <= WORKERS_MAX;
 }
 
 static int remove_one(const char *path, const struct stat *s, int type,

@@ -23,7 +23,7 @@ enum {
     THREADS = 8,
     DEFAULT_ROUNDS = 6,
     CALLS = 25, /* per thread and round, with a small table of traces */
-    MOST = 40,  /* maximum elements */
+    MAX_ELEMENTS = 40,
     WATCHDOG_SECONDS = 540
 };
 
@@ -42,7 +42,7 @@ static void check(bool good, const char *what, int line)
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
 
-/* -- What the threads share ------------------------------------------------ */
+/* -- Shared state ---------------------------------------------------------- */
 
 typedef struct shared {
     tg_context *ctx;
@@ -69,7 +69,7 @@ static void count_compiles(tg_log_level level, const char *component,
         fprintf(stderr, "%s\n", message);
 }
 
-/* The sum of 2 x, in one or two kernels. */
+/* The sum of 2 x. */
 static void twice(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -83,7 +83,7 @@ static void twice_and_count(tg_trace *t, const tg_value *in, void *user)
     twice(t, in, NULL);
 }
 
-/* -- What a thread does ---------------------------------------------------- */
+/* -- Threads --------------------------------------------------------------- */
 
 typedef struct worker {
     pthread_t thread;
@@ -103,8 +103,8 @@ static uint64_t random_next(uint64_t *state)
 /* Calls with n ones, or binds and runs. */
 static void call(shared *s, tg_function *f, int64_t n, bool is_bound)
 {
-    float data[MOST];
-    for (int i = 0; i < MOST; i++)
+    float data[MAX_ELEMENTS];
+    for (int i = 0; i < MAX_ELEMENTS; i++)
         data[i] = 1;
     tg_tensor *x = tg_tensor_wrap(s->ctx, data, TG_F32, TG_DIMS(n));
     tg_tensor *y = NULL;
@@ -196,14 +196,14 @@ static void *work(void *user)
     shared *s = w->s;
     for (long round = 0; round < s->rounds; round++) {
         meet(w, begin_round);
-        call(s, s->same, MOST, w->number & 1);
+        call(s, s->same, MAX_ELEMENTS, w->number & 1);
         meet(w, end_same);
         for (int i = 0; i < 3; i++) {
             const int class = (w->number + i) % 3;
             call(s, s->relaxed, class == 2 ? 2 + w->number : class, false);
         }
         meet(w, end_relaxed);
-        call(s, s->own[w->number], MOST, false);
+        call(s, s->own[w->number], MAX_ELEMENTS, false);
         meet(w, end_own);
         for (int i = 0; i < CALLS; i++) {
             const uint64_t dice = random_next(&w->seed);
@@ -212,8 +212,8 @@ static void *work(void *user)
                 tg_function_clear(s->few);
         }
         meet(w, end_few);
-        /* The last thread frees them, after or during its last call. */
-        call(s, s->same, MOST, false);
+        /* The thread that releases a function last frees it. */
+        call(s, s->same, MAX_ELEMENTS, false);
         tg_function_release(s->own[w->number]);
         tg_function_release(s->same);
         tg_function_release(s->relaxed);
@@ -222,7 +222,7 @@ static void *work(void *user)
     return NULL;
 }
 
-/* -- The whole ------------------------------------------------------------- */
+/* -- The program ----------------------------------------------------------- */
 
 int main(int argc, char **argv)
 {

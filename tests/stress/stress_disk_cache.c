@@ -29,7 +29,7 @@ enum {
     THREADS = 2, /* per process */
     KEYS = 500,  /* of each process */
     STEP = 100,  /* offset between the keys of two processes */
-    MOST_VALUE = 60000,
+    MAX_VALUE_BYTES = 60000,
     KILLED_KEYS = 16,
     DEFAULT_KILLS = 300,
     WATCHDOG_SECONDS = 540
@@ -74,7 +74,7 @@ static tgi_byte_span make_key(long number, char *buf, size_t n)
 static size_t make_value(long number, uint32_t choice, unsigned char *buf)
 {
     uint64_t state = (uint64_t)number << 32 | choice;
-    const size_t n = 8 + state * 0x9e3779b97f4a7c15u % (MOST_VALUE - 16);
+    const size_t n = 8 + state * 0x9e3779b97f4a7c15u % (MAX_VALUE_BYTES - 16);
     for (size_t i = 0; i < n; i += sizeof(state)) {
         state = state * 6364136223846793005u + 1442695040888963407u;
         memcpy(buf + i, &state, sizeof(state));
@@ -85,7 +85,7 @@ static size_t make_value(long number, uint32_t choice, unsigned char *buf)
 
 static bool is_value(long number, const unsigned char *value, size_t n)
 {
-    unsigned char expected[MOST_VALUE];
+    unsigned char expected[MAX_VALUE_BYTES];
     uint32_t choice;
     if (n < sizeof(choice))
         return false;
@@ -95,12 +95,12 @@ static bool is_value(long number, const unsigned char *value, size_t n)
 }
 
 /* True if there is a value, which must be right. */
-static bool load(tgi_disk_cache *store, long number)
+static bool load(tgi_disk_cache *cache, long number)
 {
     char buf[64];
     size_t n;
     unsigned char *value = tgi_disk_cache_load(
-        store, make_key(number, buf, sizeof(buf)), &quiet, &n);
+        cache, make_key(number, buf, sizeof(buf)), &quiet, &n);
     const bool is_found = value != NULL;
     if (is_found)
         CHECK(is_value(number, value, n));
@@ -108,29 +108,29 @@ static bool load(tgi_disk_cache *store, long number)
     return is_found;
 }
 
-static bool save(tgi_disk_cache *store, long number, uint32_t choice)
+static bool save(tgi_disk_cache *cache, long number, uint32_t choice)
 {
     char buf[64];
-    unsigned char value[MOST_VALUE];
+    unsigned char value[MAX_VALUE_BYTES];
     const size_t n = make_value(number, choice, value);
-    return tgi_disk_cache_save(store, make_key(number, buf, sizeof(buf)),
+    return tgi_disk_cache_save(cache, make_key(number, buf, sizeof(buf)),
                                (tgi_byte_span){value, n}, &quiet);
 }
 
-static tgi_disk_cache *open_store(tgi_disk_cache_mode mode)
+static tgi_disk_cache *open_cache(tgi_disk_cache_mode mode)
 {
-    tgi_disk_cache *store = NULL;
-    if (tgi_disk_cache_open(path, mode, ROOM, &store) || !store) {
+    tgi_disk_cache *cache = NULL;
+    if (tgi_disk_cache_open(path, mode, ROOM, &cache) || !cache) {
         fprintf(stderr, "%s\n", tg_error(NULL));
         exit(EXIT_FAILURE);
     }
-    return store;
+    return cache;
 }
 
 /* -- A crowd --------------------------------------------------------------- */
 
 typedef struct share {
-    tgi_disk_cache *store;
+    tgi_disk_cache *cache;
     long first;
     int thread;
 } share;
@@ -141,9 +141,9 @@ static void *use_keys(void *user)
     const share *s = user;
     for (long i = 0; i < KEYS; i++) {
         const long number = s->first + (s->thread ? KEYS - 1 - i : i);
-        if (!load(s->store, number)) {
-            CHECK(save(s->store, number, (uint32_t)getpid()));
-            CHECK(load(s->store, number));
+        if (!load(s->cache, number)) {
+            CHECK(save(s->cache, number, (uint32_t)getpid()));
+            CHECK(load(s->cache, number));
         }
     }
     return NULL;
@@ -154,23 +154,23 @@ static void work(int process, bool is_second)
 {
     share shares[THREADS];
     pthread_t threads[THREADS];
-    tgi_disk_cache *store = open_store(TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(TGI_DISK_CACHE_READ_WRITE);
     for (int i = 0; i < THREADS; i++) {
-        shares[i] = (share){store, (long)process * STEP, i};
+        shares[i] = (share){cache, (long)process * STEP, i};
         if (pthread_create(&threads[i], NULL, use_keys, &shares[i]))
             exit(EXIT_FAILURE);
     }
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     tg_cache_counters c;
-    tgi_disk_cache_counters(store, &c);
+    tgi_disk_cache_counters(cache, &c);
     CHECK(c.bad == 0);
     CHECK(c.evictions == 0);
     if (is_second) {
         CHECK(c.hits == (uint64_t)KEYS * THREADS);
         CHECK(c.misses == 0 && c.saves == 0);
     }
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
 }
 
 /* Deletes bad entries, of which there are none. */
@@ -187,9 +187,9 @@ static void sweep(void)
 
 static void read_all(void)
 {
-    tgi_disk_cache *store = open_store(TGI_DISK_CACHE_READ_ONLY);
+    tgi_disk_cache *cache = open_cache(TGI_DISK_CACHE_READ_ONLY);
     for (long number = 0;; number = (number + 1) % (PROCESSES * STEP + KEYS)) {
-        (void)load(store, number);
+        (void)load(cache, number);
         if (n_failed)
             _exit(EXIT_FAILURE);
     }
@@ -240,9 +240,9 @@ static int begun[2]; /* pipe: one byte per writer that has started */
 
 static void save_for_ever(void)
 {
-    tgi_disk_cache *store = open_store(TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(TGI_DISK_CACHE_READ_WRITE);
     for (uint32_t choice = (uint32_t)getpid();; choice++)
-        if (save(store, choice % KILLED_KEYS, choice) &&
+        if (save(cache, choice % KILLED_KEYS, choice) &&
             choice == (uint32_t)getpid())
             CHECK(write(begun[1], "", 1) == 1);
 }
@@ -264,7 +264,7 @@ static size_t count_temporaries(void)
 
 static void killed(long n_kills)
 {
-    tgi_disk_cache *store = open_store(TGI_DISK_CACHE_READ_WRITE);
+    tgi_disk_cache *cache = open_cache(TGI_DISK_CACHE_READ_WRITE);
     uint64_t state = 1;
     size_t n_interrupted = 0;
     CHECK(pipe(begun) == 0);
@@ -278,23 +278,23 @@ static void killed(long n_kills)
         stop(child);
         n_interrupted += count_temporaries() > 0;
         for (long number = 0; number < KILLED_KEYS; number++)
-            (void)load(store, number);
+            (void)load(cache, number);
     }
     tg_cache_counters c;
-    tgi_disk_cache_counters(store, &c);
+    tgi_disk_cache_counters(cache, &c);
     CHECK(c.bad == 0);
     CHECK(c.hits > 0 || n_kills == 0);
 
     printf("%ld kills, %zu amid a write: %llu found, %llu bad\n", n_kills,
            n_interrupted, (unsigned long long)c.hits,
            (unsigned long long)c.bad);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
 
     /* The next save removes the temporary files they left. */
-    store = open_store(TGI_DISK_CACHE_READ_WRITE);
-    CHECK(save(store, 0, 0));
+    cache = open_cache(TGI_DISK_CACHE_READ_WRITE);
+    CHECK(save(cache, 0, 0));
     CHECK(count_temporaries() == 0);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
 }
 
 /* -- The program ----------------------------------------------------------- */
@@ -317,14 +317,14 @@ int main(int argc, char **argv)
         return EXIT_FAILURE;
     }
     snprintf(path, sizeof(path), "%s/store", dir);
-    tgi_disk_cache *store =
-        open_store(TGI_DISK_CACHE_READ_WRITE); /* creates the directory for
+    tgi_disk_cache *cache =
+        open_cache(TGI_DISK_CACHE_READ_WRITE); /* creates the directory for
                                                   readers */
     crowd(false);
     crowd(true);
     CHECK(tgi_disk_cache_clear(path) == TG_OK);
     killed(n_kills);
-    tgi_disk_cache_release(store);
+    tgi_disk_cache_release(cache);
     CHECK(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0);
     CHECK(tg_live_objects() == 0 && tg_live_bytes() == 0);
     if (n_failed)

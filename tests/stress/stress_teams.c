@@ -34,7 +34,7 @@
 
 enum {
     CALLERS = 8,
-    MOST = 4, /* maximum threads of a team */
+    MAX_THREADS = 4, /* of a team */
     BARRIERS = 20,
     CHILDREN = 10,
     DEFAULT_ROUNDS = 50,
@@ -67,7 +67,7 @@ static int count_threads(void)
 /* Running sums: each thread adds the values of all threads after the last
    barrier. */
 typedef struct sums {
-    long now[2][MOST];
+    long now[2][MAX_THREADS];
     long n_threads;
 } sums;
 
@@ -87,7 +87,7 @@ static void sum_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
     }
 }
 
-/* One call; true if all threads have the result of a single thread. */
+/* One call; true if all of its threads have the expected sum. */
 static bool run_once(int n_threads)
 {
     sums s = {{{0}}, 0};
@@ -108,18 +108,20 @@ static void *call_often(void *user)
 {
     const long first = (long)(intptr_t)user;
     for (long i = 0; i < rounds; i++)
-        CHECK(run_once(1 + (int)((first + i) % MOST)));
+        CHECK(run_once(1 + (int)((first + i) % MAX_THREADS)));
     return NULL;
 }
 
-/* A child can use teams of the given size. */
+/* Checks that a child process has teams of n_threads. */
 static void fork_once(int n_threads)
 {
     int status = -1;
     const pid_t child = fork();
     if (child == 0) {
         alarm(60);
-        _exit(tgi_team_size(MOST) == n_threads && run_once(MOST) ? 0 : 1);
+        _exit(tgi_team_size(MAX_THREADS) == n_threads && run_once(MAX_THREADS)
+                  ? 0
+                  : 1);
     }
     CHECK(child > 0 && waitpid(child, &status, 0) == child);
     CHECK(status == 0);
@@ -155,7 +157,7 @@ int main(int argc, char **argv)
 #ifndef UNDER_THREAD_SANITIZER /* ThreadSanitizer has a background thread */
     CHECK(n_at_start <= 1);
 #endif
-    fork_once(is_single_threaded() ? tgi_team_size(MOST) : 1);
+    fork_once(is_single_threaded() ? tgi_team_size(MAX_THREADS) : 1);
 
     pthread_t callers[CALLERS];
     for (int i = 0; i < CALLERS; i++)
@@ -165,7 +167,7 @@ int main(int argc, char **argv)
         fork_once(1);
     for (int i = 0; i < CALLERS; i++)
         pthread_join(callers[i], NULL);
-    CHECK(run_once(MOST));
+    CHECK(run_once(MAX_THREADS));
 
     printf("%ld checks passed, %ld failed\n", (long)n_passed, (long)n_failed);
     return n_failed != 0;

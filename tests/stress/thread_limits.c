@@ -25,8 +25,7 @@
 /* Exit statuses of a child other than a number of threads. */
 enum { CHILD_WRONG = 100, CHILD_SKIPPED = 101 };
 
-/* Threads that must be available in addition before OpenMP is asked for more
-   (team.c). */
+/* Threads that must be available in addition before a team grows (team.c). */
 enum { SPARE = 8 };
 
 enum { TEAM = 4 };

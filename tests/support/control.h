@@ -17,7 +17,7 @@
 
 static inline void check_control(void (*check)(session *s))
 {
-    static const tg_context_options ways[] = {
+    static const tg_context_options modes[] = {
         {.jit = "off"},
         {.jit = "off", .skip_passes = "inline"},
         {.jit = "off", .skip_passes = "fold,simplify,shape,dead"},
@@ -30,17 +30,17 @@ static inline void check_control(void (*check)(session *s))
     char text[1024];
     const bool can_compile = tgi_jit_describe(text, sizeof(text));
     setenv("TGJIT_GRAIN", "0", 1); /* divide all work */
-    for (size_t i = 0; i < sizeof(ways) / sizeof(*ways); i++) {
+    for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
         session s;
-        if (!can_compile && strcmp(ways[i].jit, CONTROL_JIT) == 0)
+        if (!can_compile && strcmp(modes[i].jit, CONTROL_JIT) == 0)
             continue;
-        session_begin_with(&s, ways[i]);
+        session_begin_with(&s, modes[i]);
         check(&s);
         session_end(&s);
     }
 }
 
-/* A callback with unused parameters. */
+/* A callback that may leave parameters unused. */
 #define CALLBACK(name) \
     static void name(__attribute__((unused)) tg_trace *t, \
                      __attribute__((unused)) const tg_value *in, \
@@ -68,7 +68,7 @@ static inline tg_tensor *f32_scalar(tg_context *ctx, float value)
     return tg_tensor_copy(ctx, &value, TG_F32, TG_SCALAR);
 }
 
-/* The text printed since the last call of this function. */
+/* Checks the text printed since the last check. */
 #define check_printed(s, text) \
     do { \
         cr_assert_str_eq((s)->printed, text); \

@@ -62,18 +62,18 @@ static inline void place_end(place *p)
     check_nothing_is_alive();
 }
 
-static inline tgi_disk_cache *open_store_at(int line, const place *p,
+static inline tgi_disk_cache *open_cache_at(int line, const place *p,
                                             tgi_disk_cache_mode mode,
-                                            uint64_t most_bytes)
+                                            uint64_t max_bytes)
 {
-    tgi_disk_cache *store = NULL;
+    tgi_disk_cache *cache = NULL;
     const tg_status status =
-        tgi_disk_cache_open(p->dir, mode, most_bytes, &store);
+        tgi_disk_cache_open(p->dir, mode, max_bytes, &cache);
     cr_assert_eq(status, TG_OK, "line %d: %s", line, tg_error(NULL));
-    cr_assert_not_null(store, "line %d", line);
-    return store;
+    cr_assert_not_null(cache, "line %d", line);
+    return cache;
 }
-#define open_store(p, mode) open_store_at(__LINE__, p, mode, ROOM)
+#define open_cache(p, mode) open_cache_at(__LINE__, p, mode, ROOM)
 
 /* -- Entries --------------------------------------------------------------- */
 
@@ -82,18 +82,18 @@ static inline tgi_byte_span text(const char *string)
     return (tgi_byte_span){string, strlen(string)};
 }
 
-static inline bool save(place *p, tgi_disk_cache *store, const char *key,
+static inline bool save(place *p, tgi_disk_cache *cache, const char *key,
                         const char *value)
 {
-    return tgi_disk_cache_save(store, text(key), text(value), &p->log);
+    return tgi_disk_cache_save(cache, text(key), text(value), &p->log);
 }
 
 /* True if the key has this value (NULL: none). */
-static inline bool holds(place *p, tgi_disk_cache *store, const char *key,
+static inline bool holds(place *p, tgi_disk_cache *cache, const char *key,
                          const char *value)
 {
     size_t n;
-    char *found = tgi_disk_cache_load(store, text(key), &p->log, &n);
+    char *found = tgi_disk_cache_load(cache, text(key), &p->log, &n);
     const bool is_right =
         value ? found && n == strlen(value) && memcmp(found, value, n) == 0
               : !found && n == 0;
@@ -101,10 +101,10 @@ static inline bool holds(place *p, tgi_disk_cache *store, const char *key,
     return is_right;
 }
 
-static inline tg_cache_counters counts_of(const tgi_disk_cache *store)
+static inline tg_cache_counters counts_of(const tgi_disk_cache *cache)
 {
     tg_cache_counters counts;
-    tgi_disk_cache_counters(store, &counts);
+    tgi_disk_cache_counters(cache, &counts);
     return counts;
 }
 

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <tgjit.h>
 
-enum { MOST = 4, CALLS = 2 };
+enum { MAX_ARGS = 4, CALLS = 2 };
 
 typedef struct argument {
     tg_spec_kind kind; /* TENSOR or VARIABLE */
@@ -24,7 +24,7 @@ typedef struct argument {
 typedef struct test_case {
     const char *name;
     tg_callback *callback;
-    argument args[MOST]; /* ends at one without a dtype */
+    argument args[MAX_ARGS]; /* ends at one without a dtype */
     bool captures;       /* captures a variable f32[7] */
     bool fails;
     int n_results;
@@ -288,11 +288,11 @@ typedef struct run {
     const test_case *test;
     tg_context *ctx;
     size_t n_args;
-    tg_tensor *tensors[MOST];
-    tg_variable *variables[MOST + 1]; /* the last is captured */
-    tg_operand operands[MOST];
-    tg_spec specs[MOST];
-    tg_tensor *results[MOST];
+    tg_tensor *tensors[MAX_ARGS];
+    tg_variable *variables[MAX_ARGS + 1]; /* the last is captured */
+    tg_operand operands[MAX_ARGS];
+    tg_spec specs[MAX_ARGS];
+    tg_tensor *results[MAX_ARGS];
 } run;
 
 static tg_variable *make_variable(run *r, const argument *arg, size_t number)
@@ -313,7 +313,8 @@ static tg_variable *make_variable(run *r, const argument *arg, size_t number)
 
 static void make_arguments(run *r)
 {
-    for (size_t i = 0; i < MOST && r->test->args[i].dtype; i++, r->n_args++) {
+    for (size_t i = 0; i < MAX_ARGS && r->test->args[i].dtype;
+         i++, r->n_args++) {
         const argument *arg = &r->test->args[i];
         if (arg->kind == TG_SPEC_VARIABLE) {
             r->specs[i] = tg_spec_variable(arg->dtype, arg->rank, arg->dims);
@@ -332,7 +333,7 @@ static void make_arguments(run *r)
         r->operands[i] = TG_IN(r->tensors[i]);
     }
     if (r->test->captures)
-        r->variables[MOST] = make_variable(r, &captured_spec, MOST);
+        r->variables[MAX_ARGS] = make_variable(r, &captured_spec, MAX_ARGS);
 }
 
 static const char *c_name(tg_dtype dtype)
@@ -356,7 +357,7 @@ static void put_call(const run *r)
             put("%s*(%s *)(void *)%s_data%zu", between,
                 c_name(r->test->args[i].dtype), name, i);
     if (r->test->captures)
-        put("%s(void *)%s_data%d", between, name, MOST);
+        put("%s(void *)%s_data%d", between, name, MAX_ARGS);
     for (int i = 0; i < r->test->n_results; i++)
         put(", (void *)%s_got%d", name, i);
     put("%s);\n", r->test->memory == TG_EXPORT_CALLER ? ", memory" : "");
@@ -366,8 +367,8 @@ static void put_call(const run *r)
 static void put_check(run *r, tg_concrete *f)
 {
     const test_case *test = r->test;
-    tg_result results[MOST];
-    for (int i = 0; i < MOST; i++)
+    tg_result results[MAX_ARGS];
+    for (int i = 0; i < MAX_ARGS; i++)
         results[i] = TG_OUT(&r->results[i]);
     for (int call = 0; call < CALLS; call++)
         if (!tg_concrete_call(f, r->operands, r->n_args, results,
@@ -380,7 +381,7 @@ static void put_check(run *r, tg_concrete *f)
     for (int i = 0; i < test->n_results; i++)
         put("static _Alignas(64) unsigned char %s_got%d[%zu];\n", test->name,
             i, test->fails ? 1 << 20 : tg_tensor_bytes(r->results[i]) + 1);
-    for (size_t i = 0; i <= MOST; i++)
+    for (size_t i = 0; i <= MAX_ARGS; i++)
         if (r->variables[i]) {
             put_data(test->name, "after", i,
                      tg_variable_map(r->variables[i], TG_READ),
@@ -402,7 +403,7 @@ static void put_check(run *r, tg_concrete *f)
         put("    check(\"%s, result %d\", !memcmp(%s_got%d, %s_want%d, "
             "sizeof(%s_want%d)));\n",
             test->name, i, test->name, i, test->name, i, test->name, i);
-    for (int i = 0; i <= MOST; i++)
+    for (int i = 0; i <= MAX_ARGS; i++)
         if (r->variables[i])
             put("    check(\"%s, variable %d\", !memcmp(%s_data%d, "
                 "%s_after%d, sizeof(%s_after%d)));\n",
@@ -420,7 +421,7 @@ static void write_case(const test_case *test, const char *folder)
     put("#include \"%s.h\"\n", test->name);
     make_arguments(&r);
     tg_function *function = tg_function_create_named(
-        r.ctx, "a */ name", test->callback, r.variables[MOST], NULL);
+        r.ctx, "a */ name", test->callback, r.variables[MAX_ARGS], NULL);
     tg_concrete *f =
         function ? tg_function_concrete(function, r.specs, r.n_args) : NULL;
     if (!f)
@@ -438,11 +439,11 @@ static void write_case(const test_case *test, const char *folder)
 
     tg_concrete_release(f);
     tg_function_release(function);
-    for (int i = 0; i < MOST; i++) {
+    for (int i = 0; i < MAX_ARGS; i++) {
         tg_tensor_release(r.tensors[i]);
         tg_tensor_release(r.results[i]);
     }
-    for (int i = 0; i <= MOST; i++)
+    for (int i = 0; i <= MAX_ARGS; i++)
         tg_variable_release(r.variables[i]);
     tg_context_release(r.ctx);
 }

@@ -188,7 +188,7 @@ static inline uint32_t add_index(tgi_kernel_loops *k, int kind, uint32_t a,
                       .dim = dim});
 }
 
-/* The instruction REDUCED of a new reduction, for the phase after `phase`. */
+/* Adds a reduction of `phase`; returns its REDUCED inst. */
 static inline uint32_t add_reduction(tgi_kernel_loops *k, int phase,
                                      tgi_op op, uint32_t value,
                                      uint32_t other)
@@ -222,7 +222,7 @@ static inline void add_store(tgi_kernel_loops *k, int phase, uint32_t value,
 /* -- Buffers --------------------------------------------------------------- */
 
 /* Bytes between two guard pages. They end at the upper page, or start at the
-   lower one if `is_low`; offsets from a page are multiples of `align`. */
+   lower one if `is_low`. */
 typedef struct guarded {
     char *data;
     size_t bytes;

@@ -34,7 +34,7 @@ static inline void need_compiler(void)
         cr_skip_test("%s", text);
 }
 
-/* n numbers of many kinds. */
+/* -3, -2.75 … 246.75, repeated. */
 static inline tg_tensor *f32_range(tg_context *ctx, int64_t n)
 {
     tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(n), tg_zeros());
@@ -67,7 +67,7 @@ static inline void in_modes(void check(session *s))
     }
 }
 
-/* -- What a scenario sees -------------------------------------------------- */
+/* -- Outcome of a scenario ------------------------------------------------- */
 
 typedef struct outcome {
     char bytes[1 << 16];
@@ -113,7 +113,8 @@ static inline tg_status note_status(outcome *out, tg_status status)
 
 typedef void scenario(session *s, outcome *out);
 
-/* Runs a scenario in all modes; it releases what it creates. */
+/* Runs a scenario in all modes and compares its outcomes with that of the
+   first. A scenario releases the objects it creates. */
 static inline void check_modes(scenario *run)
 {
     static outcome want, is;

@@ -65,18 +65,18 @@ static inline bool same_elements(int dtype, const char *a, const char *b,
 }
 
 /* The final state of a run: contents of parameters, then results. */
-#define MOST_BUFFERS 24
+#define MAX_BUFFERS 24
 typedef struct outcome {
     tg_status status;
     size_t n_params, n;
-    void *buffers[MOST_BUFFERS];
-    size_t bytes[MOST_BUFFERS];
-    int dtypes[MOST_BUFFERS];
+    void *buffers[MAX_BUFFERS];
+    size_t bytes[MAX_BUFFERS];
+    int dtypes[MAX_BUFFERS];
 } outcome;
 
 static inline void outcome_add(outcome *o, int dtype, size_t bytes)
 {
-    cr_assert_lt(o->n, MOST_BUFFERS);
+    cr_assert_lt(o->n, MAX_BUFFERS);
     o->buffers[o->n] = tgi_buffer_alloc(bytes);
     cr_assert_not_null(o->buffers[o->n]);
     memset(o->buffers[o->n], 0, bytes); /* in case the run fails */

@@ -71,7 +71,7 @@ static inline tgi_ref own(tgi_op op, int64_t n_carried, int64_t flags,
 #define loop_of(n_carried, graphs, ...) \
     own(TGI_OP_LOOP, n_carried, 0, graphs, INPUTS(__VA_ARGS__))
 
-/* x -> x + x, or -x. */
+/* x -> x + x. */
 static inline tgi_graph *doubled(void)
 {
     tgi_graph *graph = region("doubled", false);
@@ -79,6 +79,7 @@ static inline tgi_graph *doubled(void)
     return graph;
 }
 
+/* x -> -x. */
 static inline tgi_graph *negated(void)
 {
     tgi_graph *graph = region("negated", false);
@@ -86,12 +87,12 @@ static inline tgi_graph *negated(void)
     return graph;
 }
 
-/* True for the first `trips` iterations. */
-static inline tgi_graph *fewer_than(double trips)
+/* True for the first n_iterations. */
+static inline tgi_graph *fewer_than(double n_iterations)
 {
     tgi_graph *graph = region("test", false);
-    tgi_ref most = number(graph, TG_I64, trips);
-    tgi_graph_add_result(graph, apply(graph, LT, 1, most));
+    tgi_ref limit = number(graph, TG_I64, n_iterations);
+    tgi_graph_add_result(graph, apply(graph, LT, 1, limit));
     return graph;
 }
 
@@ -120,7 +121,7 @@ static inline void accepts(void)
 static inline void refuses(const char *what)
 {
     cr_assert_eq(tgi_graph_verify(g), TG_ERROR_INTERNAL);
-    cr_assert_not_null(strstr(tg_error(NULL), what), "said: %s",
+    cr_assert_not_null(strstr(tg_error(NULL), what), "message: %s",
                        tg_error(NULL));
 }
 

@@ -14,7 +14,7 @@
 #include "support/support.h"
 #include "tgjit.h"
 
-enum { MOST_SAVED = 8 };
+enum { MAX_SAVED = 8 };
 
 /* The graphs of a loop. Results of the body beyond the loop values are saved
    per iteration (lower_saved_values.h). */
@@ -35,24 +35,24 @@ static inline bool saving_trace(tgi_control *c, tg_callback *test,
 }
 
 /*
- * A loop of `trips` iterations, or, if `test` is not NULL, while the test
+ * A loop of n_iterations, or, if `test` is not NULL, while the test
  * (which receives the loop values) is true. The body receives the iteration and
  * the loop values; it returns the next loop values and the values to save. With
- * a limit, `trips` is the limit.
+ * a limit, n_iterations is the limit.
  */
-static inline void loop_saving(tg_operand trips, bool is_limited,
-                               tg_callback *test, tg_callback *body,
-                               void *user, const tg_operand *initial,
-                               size_t n_values, size_t n_saved,
-                               tg_value *out_values, tg_value *out_stacks)
+static inline void loop_saving(tg_operand n_iterations, bool is_limited,
+                               tg_callback *test, tg_callback *body, void *user,
+                               const tg_operand *initial, size_t n_values,
+                               size_t n_saved, tg_value *out_values,
+                               tg_value *out_stacks)
 {
     tgi_control c;
-    tg_value results[2 * MOST_SAVED] = {{0, 0}};
+    tg_value results[2 * MAX_SAVED] = {{0, 0}};
     memset(out_values, 0, n_values * sizeof(*out_values));
     memset(out_stacks, 0, n_saved * sizeof(*out_stacks));
     if (!tgi_control_begin(&c, "saving", TG_HERE))
         return;
-    if (tgi_control_add_input(&c, tgi_operation_operand(&c.o, trips)) &&
+    if (tgi_control_add_input(&c, tgi_operation_operand(&c.o, n_iterations)) &&
         tgi_control_add_operands(&c, initial, n_values) &&
         saving_trace(&c, test, body, user, n_values, n_saved)) {
         tgi_control_finish(&c, TGI_OP_LOOP, n_values,

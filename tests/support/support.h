@@ -26,7 +26,7 @@
                      tg_live_bytes()); \
     } while (0)
 
-/* True if the last error has a source location. */
+/* True if the last error is that of a function that takes a source location. */
 static inline bool takes_site(void)
 {
     static const char *const names[] = {"tg_call", "tg_bind", "tg_run",
@@ -42,8 +42,8 @@ static inline bool takes_site(void)
 /*
  * Runs a scenario once for each of its allocations, which fails, alone and with
  * all later ones. The scenario returns whether it succeeded. If not, the error
- * record must say out of memory, with the location if known. No object may
- * remain alive in either case.
+ * record must be TG_ERROR_OUT_OF_MEMORY, with the location if known. No object
+ * may remain alive in either case.
  */
 static inline void check_every_fault(bool (*scenario)(void))
 {

@@ -16,13 +16,12 @@ typedef struct worker {
     _Alignas(max_align_t) char tally[];
 } worker;
 
-/* A run. */
 typedef struct run {
     const workers *of;
     char *shared;
     size_t stride;                 /* bytes between the records of two
                                       workers */
-    pid_t processes[WORKERS_MOST]; /* 0: has exited */
+    pid_t processes[WORKERS_MAX];  /* 0: has exited */
 } run;
 
 static worker *worker_at(const run *r, int i)
@@ -33,7 +32,7 @@ static worker *worker_at(const run *r, int i)
 int workers_default_jobs(void)
 {
     long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n < 1 ? 1 : n < WORKERS_MOST ? (int)n : WORKERS_MOST;
+    return n < 1 ? 1 : n < WORKERS_MAX ? (int)n : WORKERS_MAX;
 }
 
 /* Checks cases from `first` on; does not return. Exits at the first failure,
@@ -104,10 +103,10 @@ void workers_run(const workers *of, void *sum, uint64_t *n_passed,
         if (status == 0)
             continue;
         const uint64_t k = worker_at(&r, i)->current;
-        const bool goes_on = ++*n_failed < of->most_failures;
+        const bool goes_on = ++*n_failed < of->max_failures;
         if (goes_on)
             start(&r, k + (uint64_t)n, i);
-        of->tell(of->user, k, status);
+        of->report(of->user, k, status);
         if (!goes_on)
             break;
     }

@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { WORKERS_MOST = 64 };
+enum { WORKERS_MAX = 64 };
 
 typedef struct workers {
-    uint64_t count, most_failures; /* stops after `most_failures` */
-    int n_jobs;                    /* processes, at most WORKERS_MOST */
+    uint64_t count, max_failures;  /* stops after `max_failures` */
+    int n_jobs;                    /* processes, at most WORKERS_MAX */
     unsigned seconds;              /* timeout of one case */
     const void *user;
 
@@ -29,7 +29,7 @@ typedef struct workers {
     /* In the parent: case `number` failed; `status` is that of waitpid. If
        the number is `count`, the process failed at exit, for example because of
        a leak. */
-    void (*tell)(const void *user, uint64_t number, int status);
+    void (*report)(const void *user, uint64_t number, int status);
     /* In the parent: adds the tally of a process to the total. */
     void (*add)(void *sum, const void *tally);
 } workers;
@@ -37,7 +37,7 @@ typedef struct workers {
 /* The number of CPUs. */
 int workers_default_jobs(void);
 
-/* Adds to both counters; the second counts towards most_failures. */
+/* Adds to both counters; the second counts towards max_failures. */
 void workers_run(const workers *w, void *sum, uint64_t *n_passed,
                  uint64_t *n_failed);
 

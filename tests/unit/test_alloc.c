@@ -98,7 +98,7 @@ static unsigned failures_among(int n)
     return failed;
 }
 
-Test(alloc, the_asked_allocation_fails_and_only_that)
+Test(alloc, only_the_requested_allocation_fails)
 {
     tgi_alloc_inject_failure(2, 0);
     cr_assert_eq(failures_among(5), 0x4);

@@ -27,7 +27,7 @@ Test(arena, pieces_are_aligned_and_do_not_overlap)
     check_nothing_is_alive();
 }
 
-Test(arena, copies_what_it_is_given)
+Test(arena, copies_bytes)
 {
     tgi_arena arena = {0};
     const char *copy = tgi_arena_copy(&arena, "text", 5);

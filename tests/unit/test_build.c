@@ -33,7 +33,7 @@ Test(build, of_two_products_the_left_one_is_contracted)
     building_end(&w);
 }
 
-Test(build, a_difference_negates_what_is_taken_away)
+Test(build, a_difference_negates_its_subtrahend)
 {
     building w = building_begin();
     tgi_ref x = f32_of(&w, 3), y = f32_of(&w, 3), z = f32_of(&w, 3);
@@ -88,7 +88,7 @@ Test(build, broadcasts_between_do_not_hide_a_product)
     building_end(&w);
 }
 
-Test(build, only_broadcasts_are_looked_through)
+Test(build, contraction_looks_through_broadcasts_only)
 {
     building w = building_begin();
     tgi_ref x = f32_of(&w, 2, 2), z = f32_of(&w, 2, 2);
@@ -133,7 +133,7 @@ Test(build, integers_are_not_contracted)
     building_end(&w);
 }
 
-Test(build, contraction_can_be_turned_off)
+Test(build, contraction_can_be_disabled)
 {
     building w = building_begin();
     w.b.no_contraction = true;
@@ -404,7 +404,7 @@ Test(build, operands_are_broadcast_to_one_shape)
     building_end(&w);
 }
 
-Test(build, a_shape_that_grows_too_large_by_broadcasting_is_refused)
+Test(build, a_broadcast_to_a_too_large_shape_is_refused)
 {
     building w = building_begin();
     tgi_ref x = f32_of(&w, INT64_C(1) << 40, 1);

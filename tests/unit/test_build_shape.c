@@ -617,7 +617,7 @@ static const refusal refusals[] = {
     {extent_out_of_range, TG_ERROR_SHAPE,
      ": extent: f32[2]: axis 1 is out of range for rank 1"},
     {uniform_of_int, TG_ERROR_DTYPE,
-     ": random_uniform: gives f32 or f64, not i32"},
+     ": random_uniform: the dtype must be f32 or f64, not i32"},
     {invalid_operand, TG_ERROR_INVALID_ARGUMENT,
      ": add: an operand is not a valid value"},
 };

@@ -157,7 +157,8 @@ Test(build_symbolic, broadcast_to_a_shape)
 CALLBACK(two_rows, tg_reshape(x, TG_DIMS(2, -1)))
 CALLBACK(three_by_four, tg_reshape(x, TG_DIMS(3, 4)))
 CALLBACK(flat, tg_reshape(x, TG_DIMS(-1)))
-CALLBACK(turned, tg_reshape(x, TG_DIMS(tg_value_dim(x, 1), tg_value_dim(x, 0))))
+CALLBACK(reversed_dims,
+         tg_reshape(x, TG_DIMS(tg_value_dim(x, 1), tg_value_dim(x, 0))))
 CALLBACK(as_long_as, tg_reshape(x, TG_DIMS(tg_value_dim(in[1], 0))))
 CALLBACK(rows, tg_reshape(x, TG_DIMS(tg_value_dim(x, 0), -1)))
 
@@ -172,7 +173,7 @@ Test(build_symbolic, reshape)
                     "reshape: numbers of elements: 11 and 12 are not equal"});
     check_attempts(flat, {S(3, 5), NOTHING, S(15), NULL},
                    {S(0, 5), NOTHING, S(0), NULL});
-    check_attempts(turned, {S(3, 5), NOTHING, S(5, 3), NULL});
+    check_attempts(reversed_dims, {S(3, 5), NOTHING, S(5, 3), NULL});
     check_attempts(as_long_as, {S(2, 3), S(6), S(6), NULL},
                    {S(2, 3), S(5), NOTHING,
                     "reshape: numbers of elements: 6 and 5 are not equal"});
@@ -291,7 +292,7 @@ static tg_value two_numbers(void)
 
 CALLBACK(y_scattered, tg_scatter(x, two_numbers(), in[1], 0, TG_SCATTER_SET))
 
-Test(build_symbolic, scattered_updates_have_the_shape_of_what_is_gathered)
+Test(build_symbolic, scattered_updates_have_the_shape_of_a_gather)
 {
     check_attempts(y_scattered, {S(9, 2), S(2, 2), S(9, 2), NULL},
                    {S(9, 2), S(3, 2), NOTHING,
@@ -302,7 +303,7 @@ Test(build_symbolic, scattered_updates_have_the_shape_of_what_is_gathered)
 
 CALLBACK(y_put_into_x, tg_dynamic_update_slice(x, in[1], 0, 7))
 
-Test(build_symbolic, an_update_fits_into_what_it_updates)
+Test(build_symbolic, an_update_fits_into_its_operand)
 {
     check_attempts(y_put_into_x, {S(9, 2), S(4, 2), S(9, 2), NULL},
                    {S(3, 2), S(4, 2), NOTHING,
@@ -317,21 +318,23 @@ Test(build_symbolic, a_dynamic_slice_is_not_larger_than_its_axis)
     check_attempts(four_from_somewhere, {S(9), NOTHING, S(4), NULL},
                    {S(4), NOTHING, S(4), NULL},
                    {S(3), NOTHING, NOTHING,
-                    "dynamic_slice: size of the slice and extent: 4 exceeds 3"});
+                    "dynamic_slice: size of the slice and extent: "
+                    "4 exceeds 3"});
     check_attempts(as_many_as_in_y, {S(2, 9), S(5), S(2, 5), NULL},
                    {S(2, 9), S(10), NOTHING,
-                    "dynamic_slice: size of the slice and extent: 10 exceeds 9"});
+                    "dynamic_slice: size of the slice and extent: "
+                    "10 exceeds 9"});
 }
 
 /* -- Reductions and products ----------------------------------------------- */
 
 CALLBACK(largest, tg_reduce_max(x, TG_AXES(0)))
-CALLBACK(largest_kept, tg_reduce_max(x, tg_keep(TG_AXES(1))))
+CALLBACK(largest_keepdims, tg_reduce_max(x, tg_keep(TG_AXES(1))))
 CALLBACK(where_smallest, tg_argmin(x, 1))
 CALLBACK(total, tg_sum(x, TG_AXES(0)))
 CALLBACK(soft, tg_softmax(x, 0))
 CALLBACK(product, tg_matmul(x, in[1]))
-CALLBACK(product_turned, tg_matmul_with(x, in[1], TG_TRANSPOSE_A))
+CALLBACK(product_transposed, tg_matmul_with(x, in[1], TG_TRANSPOSE_A))
 
 Test(build_symbolic, the_largest_of_nothing_is_refused_at_the_call)
 {
@@ -339,7 +342,7 @@ Test(build_symbolic, the_largest_of_nothing_is_refused_at_the_call)
                    {S(3, 0), NOTHING, S(0), NULL},
                    {S(0, 2), NOTHING, NOTHING,
                     "reduce_max: extent to reduce: must not be 0"});
-    check_attempts(largest_kept, {S(3, 2), NOTHING, S(3, 1), NULL});
+    check_attempts(largest_keepdims, {S(3, 2), NOTHING, S(3, 1), NULL});
     check_attempts(where_smallest, {S(3, 2), NOTHING, S(3), NULL},
                    {S(3, 0), NOTHING, NOTHING,
                     "argmin: extent to reduce: must not be 0"});
@@ -356,7 +359,7 @@ Test(build_symbolic, inner_dimensions_are_compared_at_the_call)
                    {S(2, 0), S(0, 4), S(2, 4), NULL},
                    {S(2, 3), S(4, 4), NOTHING,
                     "matmul: inner dimensions: 3 and 4 are not equal"});
-    check_attempts(product_turned, {S(3, 2), S(3, 4), S(2, 4), NULL},
+    check_attempts(product_transposed, {S(3, 2), S(3, 4), S(2, 4), NULL},
                    {S(2, 3), S(3, 4), NOTHING,
                     "matmul: inner dimensions: 2 and 3 are not equal"});
     check_attempts(product, {S(5, 2, 3), S(3, 4), S(5, 2, 4), NULL},
@@ -452,7 +455,7 @@ Test(build_symbolic, extents_become_numbers)
 
 /* -- Decided while tracing ------------------------------------------------- */
 
-Test(build_symbolic, what_never_fits_is_refused_when_traced)
+Test(build_symbolic, impossible_conditions_fail_the_trace)
 {
     building w = building_begin();
     tgi_dim n = symbol(w.graph, 0, 0);
@@ -471,7 +474,7 @@ Test(build_symbolic, what_never_fits_is_refused_when_traced)
     building_end(&w);
 }
 
-Test(build_symbolic, what_always_fits_leaves_no_condition)
+Test(build_symbolic, proven_conditions_are_dropped)
 {
     building w = building_begin();
     tgi_dim n = symbol(w.graph, 0, 0);
@@ -491,7 +494,7 @@ Test(build_symbolic, what_always_fits_leaves_no_condition)
     building_end(&w);
 }
 
-Test(build_symbolic, one_condition_is_kept_once)
+Test(build_symbolic, equal_conditions_are_stored_once)
 {
     building w = building_begin();
     tgi_dim n = symbol(w.graph, 0, 0), m = symbol(w.graph, 1, 0);

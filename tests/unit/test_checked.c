@@ -53,7 +53,7 @@ Test(checked, bytes_must_fit_too)
         tgi_checked_bytes(2, (int64_t[]){0, INT64_MAX / 4}, 8, &bytes));
 }
 
-Test(checked, sums_and_products_tell_when_they_wrap)
+Test(checked, sums_and_products_report_overflow)
 {
     int64_t out;
     cr_assert(tgi_checked_mul(INT64_MIN, 1, &out));

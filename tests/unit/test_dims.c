@@ -51,7 +51,7 @@ Test(dims, arithmetic_of_numbers_is_a_number)
     check_nothing_is_alive();
 }
 
-Test(dims, what_is_no_extent_is_refused)
+Test(dims, invalid_extents_are_refused)
 {
     tgi_dims *d = tgi_dims_create();
     tgi_dim n = tgi_dim_symbol(d, anywhere);
@@ -69,7 +69,7 @@ Test(dims, what_is_no_extent_is_refused)
     check_nothing_is_alive();
 }
 
-Test(dims, what_failed_stays_failed_silently)
+Test(dims, failures_propagate_silently)
 {
     tgi_dims *d = tgi_dims_create();
     tgi_dim n = tgi_dim_symbol(d, anywhere);
@@ -147,7 +147,7 @@ Test(dims, products_in_any_order_have_one_name)
     check_nothing_is_alive();
 }
 
-Test(dims, division_takes_out_what_it_can)
+Test(dims, division_cancels_common_factors)
 {
     tgi_dims *d = tgi_dims_create();
     tgi_dim n = tgi_dim_symbol(d, anywhere);
@@ -617,7 +617,7 @@ Test(dims, translated_expressions_keep_their_values)
     check_nothing_is_alive();
 }
 
-Test(dims, translated_parts_below_zero_are_kept)
+Test(dims, translation_preserves_negative_terms)
 {
     tgi_dims *from = tgi_dims_create(), *to = tgi_dims_create();
     tgi_dim n = tgi_dim_symbol(from, anywhere);

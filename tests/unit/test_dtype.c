@@ -25,7 +25,7 @@ Test(dtype, facts_are_those_of_the_table)
     cr_assert_eq(n_valid, 11);
 }
 
-Test(dtype, what_is_no_type_has_no_bytes)
+Test(dtype, invalid_dtypes_have_no_bytes)
 {
     const int none[] = {0, 10, 11, 14, 16, 1000, -1};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {

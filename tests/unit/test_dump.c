@@ -199,7 +199,7 @@ Test(dump, a_deep_nest_of_callees_is_printed_without_recursion)
     check_nothing_is_alive();
 }
 
-Test(dump, running_out_of_memory_is_told)
+Test(dump, out_of_memory_is_reported)
 {
     tgi_graph *g = make_calls();
     tgi_alloc_inject_failure(-1, 0);

@@ -126,7 +126,7 @@ static const misreading misreadings[] = {
      "character 9: the result has 9 axes, more than 8"},
 };
 
-Test(einsum, says_where_labels_are_wrong)
+Test(einsum, reports_the_position_of_invalid_labels)
 {
     for (size_t i = 0; i < N_OF(misreadings); i++) {
         const misreading *m = &misreadings[i];
@@ -282,7 +282,7 @@ Test(einsum, labels_are_merged_as_they_lie)
     building_end(&w);
 }
 
-Test(einsum, what_is_summed_over_has_the_order_of_an_operand)
+Test(einsum, summed_labels_have_the_order_of_an_operand)
 {
     building w = building_begin();
     tgi_ref x = f32_of(&w, 2, 3, 4), y = f32_of(&w, 4, 3, 5);

@@ -43,10 +43,9 @@ static void check_same(recording *r, tgi_kernel *kernel, int n_operands,
                   operands[0], operands[1], operands[2], r->fault);
         cr_assert(given == expected ||
                       (is_nan(types[0], given) && is_nan(types[0], expected)),
-                  "%s of %#" PRIx64 " %#" PRIx64 " %#" PRIx64
-                  ": %#" PRIx64 ", but the kernel says %#" PRIx64,
-                  what, operands[0], operands[1], operands[2], given,
-                  expected);
+                  "%s of %#" PRIx64 " %#" PRIx64 " %#" PRIx64 ": %#" PRIx64
+                  ", but the kernel returns %#" PRIx64,
+                  what, operands[0], operands[1], operands[2], given, expected);
     }
 }
 
@@ -106,7 +105,7 @@ Test(emit, recipes_exist_where_kernels_do_and_nowhere_else)
         }
 }
 
-Test(emit, a_recipe_says_the_same_every_time)
+Test(emit, a_recipe_emits_the_same_primitives_every_time)
 {
     static recording again;
     cr_assert(recording_of_op(&r, TGI_OP_SIN, TG_F32));
@@ -152,7 +151,7 @@ Test(emit, an_operand_of_another_type_is_a_fault)
                              TG_F32));
 }
 
-Test(emit, what_is_not_defined_must_be_left_out_by_a_select)
+Test(emit, undefined_results_must_be_discarded_by_a_select)
 {
     const uint64_t operands[] = {40};
     uint64_t bits;

@@ -22,7 +22,7 @@ Test(error, is_empty_before_any_failure)
     cr_assert_null(tg_error_last()->file);
 }
 
-Test(error, tells_place_function_and_context)
+Test(error, records_location_function_and_context)
 {
     tgi_api_frame frame = tgi_api_enter(FIRST, "tg_something");
     tg_status status = tgi_error_set(TG_ERROR_SHAPE, (tg_site){"model.c", 42},
@@ -78,7 +78,7 @@ Test(error, may_quote_the_record_it_replaces)
     cr_assert_str_eq(tg_error_last()->file, "a.c");
 }
 
-Test(error, cuts_what_is_too_long)
+Test(error, truncates_long_messages)
 {
     char file[2000], text[3000];
     memset(file, 'f', sizeof file);

@@ -130,7 +130,7 @@ Test(format, repeats_one_value)
     check_nothing_is_alive();
 }
 
-Test(format, keeps_what_it_does_not_know)
+Test(format, copies_unknown_conversions)
 {
     int32_t a = 1;
     tgi_view value = dense(&a, TG_I32, 0, NULL);

@@ -27,7 +27,7 @@ Test(graph, equal_nodes_are_one)
     check_nothing_is_alive();
 }
 
-Test(graph, type_shape_attribute_and_weakness_tell_nodes_apart)
+Test(graph, nodes_are_compared_by_type_shape_attribute_and_weakness)
 {
     tgi_graph *g = new_graph();
     tgi_shape_ref s = shape_of(g, 4, 4);
@@ -55,7 +55,7 @@ Test(graph, type_shape_attribute_and_weakness_tell_nodes_apart)
     check_nothing_is_alive();
 }
 
-Test(graph, name_and_place_do_not_tell_nodes_apart)
+Test(graph, nodes_with_other_names_and_locations_are_shared)
 {
     tgi_graph *g = new_graph();
     tgi_ref x = param(g, TG_F32, scalar_shape(g));
@@ -92,7 +92,7 @@ Test(graph, ordered_nodes_are_always_new)
     check_nothing_is_alive();
 }
 
-Test(graph, constants_are_told_apart_by_bits)
+Test(graph, constants_are_compared_by_bits)
 {
     tgi_graph *g = new_graph();
     cr_assert_neq(number(g, TG_F64, 0.0), number(g, TG_F64, -0.0));
@@ -144,7 +144,7 @@ Test(graph, nodes_never_move)
     check_nothing_is_alive();
 }
 
-Test(graph, strings_are_kept_once)
+Test(graph, strings_are_stored_once)
 {
     tgi_graph *g = new_graph();
     char text[] = "abc";
@@ -190,7 +190,7 @@ Test(graph, notes_which_variables_are_read_and_written)
     check_nothing_is_alive();
 }
 
-Test(graph, roots_are_effects_and_what_may_fail)
+Test(graph, roots_are_effects_and_nodes_that_may_fail)
 {
     tgi_graph *pure = new_graph(), *g = new_graph();
     tgi_shape_ref s = shape_of(g, 3);
@@ -292,7 +292,7 @@ static const int64_t *values_of(const tgi_graph *g, const int64_t *symbols)
     return values;
 }
 
-Test(graph, equal_checks_are_kept_once)
+Test(graph, equal_checks_are_stored_once)
 {
     tgi_graph *g = new_graph();
     tgi_dim n = symbol(g, 0, 0);

@@ -35,7 +35,7 @@ static int occurrences(const tgi_index *index, uint64_t hash, uint32_t position)
     return n;
 }
 
-Test(hash, the_index_finds_what_was_added)
+Test(hash, the_index_finds_added_entries)
 {
     tgi_index index = {0};
     cr_assert_eq(occurrences(&index, 1, 1), 0);

@@ -735,7 +735,7 @@ Test(interp, keeps_to_the_memory_limit)
     check_nothing_is_alive();
 }
 
-Test(interp, tells_that_a_size_does_not_fit)
+Test(interp, reports_sizes_that_overflow)
 {
     tgi_graph *g = tgi_graph_create("f", NULL);
     tgi_dim n = tgi_dim_symbol(g->dims, (tgi_symbol){0, 0});

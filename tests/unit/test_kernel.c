@@ -205,7 +205,7 @@ Test(kernel, gather_of_rows_of_a_transposed_view)
     cr_expect_arr_eq(out, ((int8_t[]){1, 4, 3, 6}), 4);
 }
 
-Test(kernel, gather_tells_the_first_index_that_is_out_of_range)
+Test(kernel, gather_reports_the_first_index_out_of_range)
 {
     float x[10], out[16];
     int32_t indices[] = {0, 1, 4, 7, -1, 0, 0, 9};
@@ -532,7 +532,7 @@ Test(kernel, random_u64_are_pairs_of_words)
                      words[2 * i] | (uint64_t)words[2 * i + 1] << 32);
 }
 
-Test(kernel, random_streams_begin_again_after_the_last_word)
+Test(kernel, random_streams_wrap_around_after_the_last_word)
 {
     uint32_t out[3], first[2];
     random_words(TG_U32, 5, UINT64_MAX, out, 3);
@@ -587,7 +587,7 @@ Test(kernel, views_broadcast_transpose_and_slice)
     cr_expect_eq(out.data, (char *)x);
 }
 
-Test(kernel, views_reshape_what_lies_end_to_end)
+Test(kernel, views_reshape_contiguous_axes)
 {
     int8_t x[24];
     for (int i = 0; i < 24; i++)

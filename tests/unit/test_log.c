@@ -82,7 +82,7 @@ Test(log, settings_choose_levels_and_components)
     }
 }
 
-Test(log, unknown_words_are_warned_of_once_each)
+Test(log, unknown_keywords_are_warned_of_once_each)
 {
     sink s = {0};
     tgi_log log;

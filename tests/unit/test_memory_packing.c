@@ -18,7 +18,7 @@ static bool overlap(const tgi_buffer *a, const tgi_buffer *b)
     return in_time && in_space && a->bytes && b->bytes;
 }
 
-Test(interp_plan, reuses_what_is_no_longer_in_use)
+Test(memory_packing, reuses_freed_memory)
 {
     tgi_buffer buffers[] = {buffer(100, 1, 2), buffer(100, 2, 3),
                             buffer(100, 3, 4), buffer(100, 4, 4)};
@@ -30,7 +30,7 @@ Test(interp_plan, reuses_what_is_no_longer_in_use)
     check_nothing_is_alive();
 }
 
-Test(interp_plan, joins_neighbours_and_grows_at_the_end)
+Test(memory_packing, merges_free_neighbours_and_extends_the_end)
 {
     /* Two small ones make room for a large one that then reaches further. */
     tgi_buffer buffers[] = {buffer(64, 1, 1), buffer(64, 1, 1),
@@ -42,7 +42,7 @@ Test(interp_plan, joins_neighbours_and_grows_at_the_end)
     check_nothing_is_alive();
 }
 
-Test(interp_plan, places_temporaries_only)
+Test(memory_packing, places_temporaries_only)
 {
     tgi_buffer buffers[] = {buffer(1 << 20, 1, 9), buffer(1 << 20, 1, 9),
                             buffer(0, 1, 9)};
@@ -54,7 +54,7 @@ Test(interp_plan, places_temporaries_only)
     check_nothing_is_alive();
 }
 
-Test(interp_plan, never_lets_two_in_use_overlap)
+Test(memory_packing, never_lets_two_in_use_overlap)
 {
     enum { N = 400, TURNS = 30 };
     tgi_buffer buffers[N];
@@ -86,7 +86,7 @@ Test(interp_plan, never_lets_two_in_use_overlap)
     check_nothing_is_alive();
 }
 
-Test(interp_plan, tells_that_the_sum_is_too_large)
+Test(memory_packing, reports_a_sum_that_overflows)
 {
     tgi_buffer buffers[] = {buffer(INT64_MAX / 2, 1, 3),
                             buffer(INT64_MAX / 2, 1, 3),
@@ -97,7 +97,7 @@ Test(interp_plan, tells_that_the_sum_is_too_large)
     check_nothing_is_alive();
 }
 
-Test(interp_plan, survives_every_lack_of_memory)
+Test(memory_packing, survives_every_lack_of_memory)
 {
     tgi_buffer buffers[] = {buffer(100, 1, 2)};
     int64_t end;

@@ -84,7 +84,7 @@ Test(pass_inline, does_not_contract_across_the_border)
     check_nothing_is_alive();
 }
 
-Test(pass_inline, extents_are_said_in_the_callers_words)
+Test(pass_inline, extents_are_expressed_in_the_callers_symbols)
 {
     tgi_graph *callee = tgi_graph_create("tail", NULL);
     tgi_dim n = symbol(callee, 0, 0), m = symbol(callee, 0, 1);

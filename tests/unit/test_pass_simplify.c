@@ -158,7 +158,7 @@ Test(pass_simplify, min_and_max_with_constants_stay)
     NUMBER(MAX, NUM, 0, MAX, MAX);
 }
 
-Test(pass_simplify, long_constants_are_not_looked_through)
+Test(pass_simplify, long_constants_are_not_examined)
 {
     g = tgi_graph_create("f", NULL);
     float ones[2] = {1, 1};
@@ -185,7 +185,7 @@ Test(pass_simplify, negating_twice_is_nothing)
              0);
 }
 
-Test(pass_simplify, what_stops_gradients_is_nothing)
+Test(pass_simplify, stop_gradient_is_removed)
 {
     for (size_t i = 0; i < N_OF(all_types); i++) {
         begin(all_types[i]);
@@ -214,7 +214,7 @@ Test(pass_simplify, magnitude_forgets_the_sign)
     check_nothing_is_alive();
 }
 
-Test(pass_simplify, what_is_rounded_stays_as_it_is)
+Test(pass_simplify, rounding_is_idempotent)
 {
     static const tgi_op ops[] = {TGI_OP_FLOOR, TGI_OP_CEIL, TGI_OP_ROUND,
                                  TGI_OP_TRUNC};

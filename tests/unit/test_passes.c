@@ -52,7 +52,7 @@ static tg_status fold_then_dead(const tgi_graph *in, tgi_graph **out_graph)
 
 /* -- Fold ------------------------------------------------------------------ */
 
-Test(pass_constant_fold, computes_what_depends_on_constants_only)
+Test(pass_constant_fold, computes_nodes_that_depend_on_constants_only)
 {
     begin();
     tgi_ref two = number(g, TG_F32, 2), three = number(g, TG_F32, 3);
@@ -144,7 +144,7 @@ Test(pass_constant_fold, computes_on_the_scalars_under_broadcasts)
           "}\n");
 }
 
-Test(pass_constant_fold, leaves_what_would_grow_too_much)
+Test(pass_constant_fold, leaves_nodes_whose_constants_would_be_large)
 {
     begin();
     static const char zeros[1024];
@@ -186,7 +186,7 @@ Test(pass_constant_fold, leaves_gathers_that_may_fail)
     check_nothing_is_alive();
 }
 
-Test(pass_constant_fold, never_looks_into_variables)
+Test(pass_constant_fold, never_reads_variables)
 {
     begin();
     tgi_ref v = variable(g, TG_F32, scalar_shape(g));
@@ -450,7 +450,7 @@ Test(pass_shape, checks_that_always_hold_go_and_others_stay)
 
 /* -- Dead ------------------------------------------------------------------ */
 
-Test(pass_dead, drops_what_nobody_uses_and_keeps_parameters)
+Test(pass_dead, drops_unused_nodes_and_keeps_parameters)
 {
     begin();
     tgi_shape_ref s = scalar_shape(g);
@@ -485,7 +485,7 @@ Test(pass_dead, keeps_effects_in_order)
           "}\n");
 }
 
-Test(pass_dead, keeps_what_may_fail)
+Test(pass_dead, keeps_nodes_that_may_fail)
 {
     begin();
     tgi_ref x = param(g, TG_F32, shape_of(g, 3));
@@ -547,7 +547,7 @@ static uint32_t bit_of(const char *name)
     return known->bits;
 }
 
-Test(pass, names_are_unique_and_have_a_word_each)
+Test(pass, names_are_unique_and_have_a_keyword_each)
 {
     for (size_t i = 0; i < tgi_n_passes; i++) {
         cr_assert_eq(bit_of(tgi_passes[i].name), UINT32_C(1) << i);

@@ -126,27 +126,27 @@ Test(pending, threads_with_other_lengths_share_one_generalised_trace)
 
 /* -- Locks ----------------------------------------------------------------- */
 
-static tg_function *asked;
+static tg_function *queried;
 static size_t n_answers;
 
-static void ask(tg_log_level level, const char *component, const char *message,
-                void *user)
+static void query(tg_log_level level, const char *component,
+                  const char *message, void *user)
 {
     (void)level, (void)component, (void)message, (void)user;
-    cr_assert_eq(tg_function_trace_count(asked), 0);
+    cr_assert_eq(tg_function_trace_count(queried), 0);
     n_answers++;
 }
 
-Test(pending, a_log_callback_may_ask_the_function_it_is_told_of, .timeout = 20)
+Test(pending, a_log_callback_may_query_its_function, .timeout = 20)
 {
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.explain = "retrace";
-    options.log_callback = ask;
+    options.log_callback = query;
     tg_context *ctx = tg_context_create(&options);
-    asked = tg_function_create(ctx, slow, NULL, NULL);
-    call_only(asked, TG_ARGS(1.0f));
+    queried = tg_function_create(ctx, slow, NULL, NULL);
+    call_only(queried, TG_ARGS(1.0f));
     cr_assert_eq(n_answers, 1);
-    tg_function_release(asked);
+    tg_function_release(queried);
     tg_context_release(ctx);
     check_nothing_is_alive();
 }

@@ -171,7 +171,7 @@ Test(recipes, of_integers_wrap_and_are_defined_everywhere)
 #undef DTYPE
 }
 
-Test(recipes, of_integer_division_say_the_documented_values)
+Test(recipes, of_integer_division_return_the_documented_values)
 {
     int32_t a[] = {7, INT32_MIN, 7, INT32_MIN, -7}, b[] = {0, -1, -2, 0, 2};
     int32_t out[5];

@@ -17,15 +17,15 @@
 /* -- The naive implementation ---------------------------------------------- */
 
 /* Combines parts[0 … n-1]; the left side has the largest power of 2 below n. */
-static float cascade(const float *parts, int64_t n)
+static float combine_pairwise(const float *parts, int64_t n)
 {
     if (n == 1)
         return parts[0];
     int64_t left = 1;
     while (left * 2 < n)
         left *= 2;
-    volatile float a = cascade(parts, left);
-    volatile float b = cascade(parts + left, n - left);
+    volatile float a = combine_pairwise(parts, left);
+    volatile float b = combine_pairwise(parts + left, n - left);
     return a + b;
 }
 
@@ -50,7 +50,7 @@ static float plain_run(const float *x, const float *y, int64_t n)
                 lane[j] = lane[j] + lane[j + half];
         parts[b] = lane[0];
     }
-    float total = cascade(parts, n_blocks);
+    float total = combine_pairwise(parts, n_blocks);
     free(parts);
     return total;
 }
@@ -68,7 +68,7 @@ static float plain_rows(const float *rows, int64_t n)
             sum = sum + rows[i];
         parts[b] = sum;
     }
-    float total = cascade(parts, n_blocks);
+    float total = combine_pairwise(parts, n_blocks);
     free(parts);
     return total;
 }
@@ -159,7 +159,7 @@ Test(reduce_tree, blocks_summed_apart_give_the_same_bits)
             for (int b = thread; b <= BLOCKS; b += threads)
                 sum(view_of(&parts[b], 0, NULL),
                     view_of(x + b * block, 1, b < BLOCKS ? &block : &last), 1);
-        cr_expect(same_bits(whole, cascade(parts, BLOCKS + 1)),
+        cr_expect(same_bits(whole, combine_pairwise(parts, BLOCKS + 1)),
                   "%d threads", threads);
     }
     free(x);
@@ -176,14 +176,14 @@ Test(reduce_tree, axes_at_the_end_are_runs_and_the_others_rows)
     float *out = malloc((size_t)n * sizeof(float));
     float *again = malloc((size_t)n * sizeof(float));
     /* The same elements with the axes in reverse memory order. */
-    tgi_view turned = view_of(t, 4, dims);
+    tgi_view transposed = view_of(t, 4, dims);
     int64_t stride = 1;
     for (int axis = 0; axis < 4; axis++) {
-        turned.strides[axis] = stride;
+        transposed.strides[axis] = stride;
         stride *= dims[axis];
     }
     tgi_view dense = view_of(x, 4, dims);
-    tgi_view_copy(&turned, &dense);
+    tgi_view_copy(&transposed, &dense);
 
     for (unsigned mask = 0; mask < 16; mask++) {
         int first = 4;
@@ -197,7 +197,7 @@ Test(reduce_tree, axes_at_the_end_are_runs_and_the_others_rows)
                 n_out *= dims[axis];
             }
         sum(view_of(out, rank, kept), dense, mask);
-        sum(view_of(again, rank, kept), turned, mask);
+        sum(view_of(again, rank, kept), transposed, mask);
         cr_expect_arr_eq(out, again, (size_t)n_out * sizeof(float),
                          "mask %u, another layout", mask);
 

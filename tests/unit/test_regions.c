@@ -80,7 +80,7 @@ Test(regions, a_limited_loop_may_fail)
     accepts();
 }
 
-Test(regions, what_may_fail_inside_may_fail_outside)
+Test(regions, a_node_with_failing_regions_may_fail)
 {
     tgi_graph *body = region("body", false);
     tgi_graph_add_result(body,
@@ -173,7 +173,7 @@ static tgi_ref visit_same(tgi_rebuild *rebuild, tgi_ref old,
     return tgi_graph_add(rebuild->out, node);
 }
 
-Test(regions, rebuild_keeps_graphs_that_nobody_changes)
+Test(regions, rebuild_shares_unchanged_graphs)
 {
     tgi_graph *body = doubled();
     tgi_ref a = loop_of(1, GRAPHS(body), n, x);
@@ -185,7 +185,7 @@ Test(regions, rebuild_keeps_graphs_that_nobody_changes)
     tgi_graph_release(rebuild.out);
 }
 
-Test(regions, dead_drops_a_loop_that_nobody_needs)
+Test(regions, dead_drops_an_unused_loop)
 {
     loop_of(1, GRAPHS(doubled(), fewer_than(3)), n, x);
     switch_of(GRAPHS(reading()), n, x, v);
@@ -194,7 +194,7 @@ Test(regions, dead_drops_a_loop_that_nobody_needs)
     tgi_graph_release(out);
 }
 
-Test(regions, dead_keeps_effects_and_what_may_fail)
+Test(regions, dead_keeps_effects_and_nodes_that_may_fail)
 {
     switch_of(GRAPHS(reading(), assigning()), n, x, v);
     own(TGI_OP_LOOP, 1, TGI_LOOP_LIMITED, GRAPHS(doubled(), fewer_than(0)),

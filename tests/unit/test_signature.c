@@ -309,7 +309,7 @@ Test(signature, calls_with_very_many_extents_work)
 
 /* -- Declared signatures --------------------------------------------------- */
 
-Test(signature, numbers_become_what_the_signature_says)
+Test(signature, numbers_are_converted_to_the_declared_dtype)
 {
     session s;
     session_begin(&s);

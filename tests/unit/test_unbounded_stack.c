@@ -312,7 +312,7 @@ Test(unbounded_stack, works_in_branches)
     check_modes(in_branches);
 }
 
-Test(unbounded_stack, branches_read_what_loops_have_saved)
+Test(unbounded_stack, branches_read_values_saved_by_loops)
 {
     check_modes(by_branches);
 }

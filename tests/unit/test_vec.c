@@ -4,7 +4,7 @@
 
 #include "support/support.h"
 
-Test(vec, keeps_what_is_pushed_in_order)
+Test(vec, keeps_the_order_of_pushes)
 {
     TGI_VEC(uint32_t) vec = {0};
     for (uint32_t i = 0; i < 10000; i++)

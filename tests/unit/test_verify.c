@@ -38,7 +38,7 @@ static void accepts(void)
 static void refuses(const char *what)
 {
     cr_assert_eq(tgi_graph_verify(g), TG_ERROR_INTERNAL);
-    cr_assert_not_null(strstr(tg_error(NULL), what), "said: %s",
+    cr_assert_not_null(strstr(tg_error(NULL), what), "message: %s",
                        tg_error(NULL));
     cr_assert_not_null(strstr(tg_error(NULL), "graph 'f'"));
 }
@@ -539,7 +539,7 @@ Test(verify, refuses_reads_that_see_an_older_write)
     refuses("sees write %3, but the last is %4");
 }
 
-Test(verify, refuses_reads_of_what_is_no_variable)
+Test(verify, refuses_reads_of_other_nodes_than_variables)
 {
     add_node(g, TGI_OP_READ, TG_F32, s, INPUTS(x), NO_ATTR);
     refuses("input 0 is not a variable");
@@ -713,7 +713,7 @@ Test(verify, refuses_results_of_another_type)
     refuses("differs in type from the callee's result");
 }
 
-Test(verify, refuses_results_of_what_is_no_call)
+Test(verify, refuses_results_of_other_nodes_than_calls)
 {
     result(g, x, TG_F32, s, 0);
     refuses("its input has no results");
@@ -751,7 +751,7 @@ Test(verify, refuses_results_out_of_range)
     refuses("result 0 has no value");
 }
 
-Test(verify, refuses_checks_that_say_nothing)
+Test(verify, refuses_incomplete_checks)
 {
     tgi_graph_add_check(g, (tgi_check){.kind = 9, .what = "x"});
     refuses("check 0 is incomplete");

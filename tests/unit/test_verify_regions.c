@@ -77,7 +77,7 @@ Test(verify_regions, refuses_a_variable_for_a_value)
     refuses("%4 switch: input 1 has no value");
 }
 
-Test(verify_regions, refuses_what_is_a_variable_only_for_some)
+Test(verify_regions, refuses_a_parameter_that_is_a_variable_in_some_graphs_only)
 {
     tgi_graph *graph = region("other", false);
     param(graph, TG_F32, s);
@@ -95,7 +95,7 @@ Test(verify_regions, refuses_a_written_variable_that_is_there_twice)
     refuses("%4 switch: writes a variable that is passed twice");
 }
 
-Test(verify_regions, looks_inside)
+Test(verify_regions, verifies_nested_graphs)
 {
     tgi_graph *graph = region("inner", false);
     add_node(graph, TGI_OP_NEG, TG_F64, s, INPUTS(2), NO_ATTR);
@@ -133,7 +133,7 @@ Test(verify_regions, refuses_branches_with_fewer_results)
     refuses("%4 switch: graph 2 has different result types");
 }
 
-Test(verify_regions, refuses_a_loop_that_does_not_carry_what_it_says)
+Test(verify_regions, refuses_a_loop_with_a_wrong_number_of_carried_values)
 {
     loop_of(0, GRAPHS(doubled()), n, x);
     refuses("%4 loop: does not carry 0 values");

@@ -74,7 +74,7 @@ static tgi_graph *taking(void)
     return graph;
 }
 
-Test(verify_unbounded, loops_and_branches_read_what_a_loop_has_saved)
+Test(verify_unbounded, loops_and_branches_read_values_saved_by_a_loop)
 {
     tgi_ref stack = stack_of(saved_by(saving()));
     tgi_ref taken = loop_of(1, GRAPHS(taking()), n, x, stack);
@@ -239,7 +239,7 @@ Test(verify_unbounded, the_position_is_the_iteration_number)
     refuses("dynamic_update: cannot be unbounded");
 }
 
-Test(verify_unbounded, it_grows_along_its_first_axis)
+Test(verify_unbounded, it_is_unbounded_along_its_first_axis)
 {
     tgi_graph *body = with_stack("across");
     tgi_graph_add_result(body, X);

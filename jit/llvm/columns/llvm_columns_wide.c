@@ -31,7 +31,7 @@ enum {
 
 /* -- Which kernels --------------------------------------------------------- */
 
-static bool is_matmul(const tgi_llvm_analysis *a)
+static bool has_one_matmul(const tgi_llvm_analysis *a)
 {
     return a->loops->reductions.n == 1 &&
            a->loops->reductions.data[0].op == TGI_OP_MATMUL;
@@ -83,14 +83,16 @@ unsigned tgi_llvm_wide_item_columns(const tgi_llvm_analysis *a, unsigned lanes)
     const tgi_dim extent = loops->extent[a->vector_axis];
     const bool is_known = tgi_dim_is_known(extent);
     if (loops->reductions.n == 0 || loops->reductions.data[0].combines_blocks ||
-        !(is_one_block(a) || is_matmul(a)) || point_cost(a) > MAX_POINT_COST ||
-        lanes == 1 || (is_known && extent < 2 * (int64_t)lanes))
+        !(is_one_block(a) || has_one_matmul(a)) ||
+        point_cost(a) > MAX_POINT_COST || lanes == 1 ||
+        (is_known && extent < 2 * (int64_t)lanes))
         return 0;
     int64_t columns = is_known ? ACCUMULATOR_BYTES : UNKNOWN_COLUMNS;
     while (columns * accumulator_bytes(a) > ACCUMULATOR_BYTES ||
            (is_known && columns / 2 >= extent))
         columns /= 2;
-    const int64_t min_columns = is_matmul(a) ? MIN_MATMUL_COLUMNS : MIN_COLUMNS;
+    const int64_t min_columns =
+        has_one_matmul(a) ? MIN_MATMUL_COLUMNS : MIN_COLUMNS;
     while (is_known && columns > min_columns && extent < columns * MIN_ITEMS &&
            items_beside(a) * ((extent + columns - 1) / columns) < MIN_ITEMS)
         columns /= 2;

@@ -51,11 +51,6 @@ static LLVMValueRef reverse_lanes(tgi_llvm_kernel *k, LLVMValueRef vector)
 
 /* -- Addresses ------------------------------------------------------------- */
 
-static bool is_zero_stride(tgi_stride stride)
-{
-    return stride.distance == 0;
-}
-
 static bool is_unit_stride(tgi_stride stride, bool is_negative)
 {
     return stride.distance == 1 && stride.is_negative == is_negative;
@@ -91,7 +86,7 @@ static LLVMValueRef add_axis_offset(tgi_llvm_kernel *k,
                                     const tgi_access *access, int axis,
                                     LLVMValueRef sum)
 {
-    if (is_zero_stride(access->stride[axis]) || !k->index[axis])
+    if (tgi_stride_is_zero(access->stride[axis]) || !k->index[axis])
         return sum;
     LLVMValueRef distance = tgi_llvm_stride(k, access->stride[axis]);
     LLVMValueRef index = k->index[axis];
@@ -253,7 +248,7 @@ static void lane_addresses(tgi_llvm_kernel *k, const tgi_access *access,
                                   k->b, indices,
                                   tgi_llvm_lane_index(k->program, i), "")));
         out_addresses[i] = guard_empty_gather(k, access, address);
-        if (!is_zero_stride(stride))
+        if (!tgi_stride_is_zero(stride))
             next = offset_address(k, access, next, step);
     }
 }
@@ -473,7 +468,7 @@ LLVMValueRef tgi_llvm_store_value(tgi_llvm_kernel *k, const tgi_access *access,
         return NULL;
     }
     if (!is_unit_stride(stride, false) && !is_unit_stride(stride, true)) {
-        assert(!k->mask && !is_zero_stride(stride));
+        assert(!k->mask && !tgi_stride_is_zero(stride));
         store_lanes(k, access, dtype, value);
         return NULL;
     }

@@ -5,6 +5,12 @@
 
 #include "llvm/emit/llvm_kernel_state.h"
 
+static inline const tgi_access *
+tgi_llvm_store_access(const tgi_llvm_kernel *k, const tgi_loop_store *store)
+{
+    return &k->loops->accesses.data[store->access];
+}
+
 /* Computes the element offset of every access at the current point. */
 void tgi_llvm_point_addresses_emit(tgi_llvm_kernel *k);
 

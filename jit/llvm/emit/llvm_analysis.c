@@ -3,22 +3,12 @@
 #include "llvm/emit/llvm_analysis.h"
 #include "llvm/emit/llvm_program.h"
 
-static bool is_zero_stride(tgi_stride stride)
-{
-    return stride.distance == 0;
-}
-
-static bool is_unit_stride(tgi_stride stride)
-{
-    return stride.distance == 1 && !stride.is_negative;
-}
-
 bool tgi_llvm_is_contiguous(const tgi_llvm_analysis *a,
                             const tgi_access *access)
 {
     return (access->panel_width ||
-            is_unit_stride(access->stride[a->vector_axis]) ||
-            is_zero_stride(access->stride[a->vector_axis])) &&
+            tgi_stride_is_one(access->stride[a->vector_axis]) ||
+            tgi_stride_is_zero(access->stride[a->vector_axis])) &&
            !(access->index && a->insts[access->index].varies);
 }
 

@@ -25,18 +25,13 @@
 
 /* -- Levels ---------------------------------------------------------------- */
 
-static bool is_zero_stride(tgi_stride stride)
-{
-    return stride.distance == 0;
-}
-
 static bool has_access(const tgi_inst *inst)
 {
     return inst->kind == TGI_INST_LOAD || inst->kind == TGI_INST_POSITION;
 }
 
-static const tgi_access *access_of(const tgi_llvm_analysis *a,
-                                   const tgi_inst *inst)
+static const tgi_access *inst_access(const tgi_llvm_analysis *a,
+                                     const tgi_inst *inst)
 {
     return &a->loops->accesses.data[inst->number];
 }
@@ -63,8 +58,8 @@ static void classify_inst(tgi_llvm_analysis *a, uint32_t number)
     for (int i = 0; i < inst->n_operands; i++)
         inherit_facts(a, number, inst->operands[i]);
     if (has_access(inst)) {
-        const tgi_access *access = access_of(a, inst);
-        facts->varies |= !is_zero_stride(access->stride[a->vector_axis]);
+        const tgi_access *access = inst_access(a, inst);
+        facts->varies |= !tgi_stride_is_zero(access->stride[a->vector_axis]);
         if (access->index)
             inherit_facts(a, number, access->index);
         if (access->shift)
@@ -115,7 +110,7 @@ static void count_inst(tgi_llvm_analysis *a, uint32_t number,
     if (facts->level == TGI_LEVEL_INNER)
         c->cost += tgi_llvm_inst_cost(a, inst);
     if (inst->kind == TGI_INST_LOAD)
-        phase->can_mask &= tgi_llvm_is_maskable(a, access_of(a, inst));
+        phase->can_mask &= tgi_llvm_is_maskable(a, inst_access(a, inst));
 }
 
 static bool count_reduction(tgi_llvm_analysis *a, uint32_t number,

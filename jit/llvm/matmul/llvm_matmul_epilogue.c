@@ -33,12 +33,6 @@ static const tgi_loop_store *store_at(const tgi_llvm_analysis *a, size_t i)
     return &a->loops->stores.data[i];
 }
 
-static const tgi_access *access_of(const tgi_llvm_kernel *k,
-                                   const tgi_loop_store *store)
-{
-    return &k->loops->accesses.data[store->access];
-}
-
 static tg_dtype value_dtype(const tgi_llvm_analysis *a,
                             const tgi_loop_store *store)
 {
@@ -213,7 +207,7 @@ void tgi_llvm_column_epilogue_end(tgi_llvm_kernel *k)
     for (size_t i = 0; i < k->loops->stores.n; i++)
         if (reduces_column(&k->analysis, i))
             tgi_llvm_store_value(
-                k, access_of(k, store_at(&k->analysis, i)),
+                k, tgi_llvm_store_access(k, store_at(&k->analysis, i)),
                 load_partial(k, i, tgi_llvm_const_i64(k->program, 0)));
 }
 
@@ -229,7 +223,7 @@ static void store_reduced(tgi_llvm_kernel *k, const tgi_loop_store *store,
     k->n_active_lanes = 0;
     LLVMValueRef all = tgi_llvm_horizontal_reduce_op(
         k, store->epilogue_op, value_dtype(&k->analysis, store), vectors, n);
-    tgi_llvm_store_value(k, access_of(k, store), all);
+    tgi_llvm_store_value(k, tgi_llvm_store_access(k, store), all);
     k->e->lanes = lanes;
     k->mask = mask;
     k->n_active_lanes = n_active_lanes;

@@ -102,7 +102,7 @@ static bool is_nonempty(const tgi_llvm_analysis *a)
     return has_any;
 }
 
-static bool is_matmul(tgi_llvm_analysis *a)
+static bool find_matmul(tgi_llvm_analysis *a)
 {
     const tgi_kernel_loops *loops = a->loops;
     return loops->vectors == TGI_COLUMNS && loops->reductions.n == 1 &&
@@ -367,7 +367,7 @@ unsigned tgi_llvm_matmul_classify(tgi_llvm_analysis *a)
 {
     a->matmul.mr = 0;
     tgi_llvm_epilogue_classify(a);
-    if (!is_matmul(a)) {
+    if (!find_matmul(a)) {
         if (a->matmul.reduces_rows || a->matmul.reduces_columns)
             tgi_llvm_fail(a->program, "reduction epilogue without a matmul");
         return 0;

@@ -54,14 +54,15 @@ enum {
     N_ARGS
 };
 
-static int64_t element_bytes(const tgi_llvm_kernel *k)
+static int64_t matmul_element_bytes(const tgi_llvm_kernel *k)
 {
     return tgi_dtype_bytes((int)tgi_llvm_matmul_dtype(k));
 }
 
 static LLVMValueRef vector_bytes(const tgi_llvm_kernel *k)
 {
-    return tgi_llvm_const_i64(k->program, k->e->lanes * element_bytes(k));
+    return tgi_llvm_const_i64(k->program,
+                              k->e->lanes * matmul_element_bytes(k));
 }
 
 /* -- Which matmuls --------------------------------------------------------- */
@@ -157,7 +158,7 @@ static LLVMValueRef load_as(const function_state *t, LLVMTypeRef type,
                             LLVMValueRef from)
 {
     LLVMValueRef value = LLVMBuildLoad2(t->k->b, type, from, "");
-    LLVMSetAlignment(value, (unsigned)element_bytes(t->k));
+    LLVMSetAlignment(value, (unsigned)matmul_element_bytes(t->k));
     return value;
 }
 
@@ -221,7 +222,7 @@ static void store_c(const function_state *t)
         LLVMValueRef store =
             LLVMBuildStore(k->b, tgi_llvm_reduce_combine(k, 0, c, t->acc[r]),
                            row_address(t, c_out, r, vector_bytes(k)));
-        LLVMSetAlignment(store, (unsigned)element_bytes(k));
+        LLVMSetAlignment(store, (unsigned)matmul_element_bytes(k));
     }
 }
 
@@ -337,8 +338,9 @@ static void set_arg(tgi_llvm_kernel *k, const tgi_llvm_micro_kernel_args *args,
 static LLVMValueRef stride_bytes(tgi_llvm_kernel *k, uint8_t operand, int axis)
 {
     const tgi_access *access = tgi_llvm_operand_access(&k->analysis, operand);
-    return tgi_llvm_mul(k->program, tgi_llvm_stride(k, access->stride[axis]),
-                        tgi_llvm_const_i64(k->program, element_bytes(k)));
+    return tgi_llvm_mul(
+        k->program, tgi_llvm_stride(k, access->stride[axis]),
+        tgi_llvm_const_i64(k->program, matmul_element_bytes(k)));
 }
 
 void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
@@ -394,9 +396,10 @@ void tgi_llvm_micro_kernel_args_set(tgi_llvm_kernel *k,
                                           tgi_llvm_const_i64(k->program, -1)),
                              args->from, ""));
     set_arg(k, args, C_IN, args->c_in);
-    set_arg(k, args, C_IN_STRIDE,
-            tgi_llvm_mul(k->program, args->c_in_stride,
-                         tgi_llvm_const_i64(k->program, element_bytes(k))));
+    set_arg(
+        k, args, C_IN_STRIDE,
+        tgi_llvm_mul(k->program, args->c_in_stride,
+                     tgi_llvm_const_i64(k->program, matmul_element_bytes(k))));
     set_arg(k, args, C_OUT, args->c_out);
 }
 

@@ -214,8 +214,8 @@ typedef struct row_loop {
     LLVMValueRef next;      /* start of the next strip */
 } row_loop;
 
-static LLVMValueRef is_below(const tgi_llvm_fission *s, LLVMValueRef a,
-                             LLVMValueRef b)
+static LLVMValueRef build_less(const tgi_llvm_fission *s, LLVMValueRef a,
+                               LLVMValueRef b)
 {
     return LLVMBuildICmp(s->k->b, LLVMIntSLT, a, b, "");
 }
@@ -234,7 +234,7 @@ static void begin_strip_loop(tgi_llvm_fission *s, row_loop *r)
     r->before = LLVMGetInsertBlock(k->b);
     r->parts = tgi_llvm_block_append(k, "parts");
     r->done = tgi_llvm_block_append(k, "done");
-    LLVMBuildCondBr(k->b, is_below(s, r->from, r->end), r->parts, r->done);
+    LLVMBuildCondBr(k->b, build_less(s, r->from, r->end), r->parts, r->done);
     LLVMPositionBuilderAtEnd(k->b, r->parts);
     r->at = phi_of(s, r->before, r->from);
     r->until = r->has_tail ? phi_of(s, r->before, r->end) : r->end;
@@ -250,7 +250,7 @@ static void end_strip_loop(tgi_llvm_fission *s, row_loop *r)
     r->latch = LLVMGetInsertBlock(k->b);
     r->next = tgi_llvm_add(k->program, s->at, s->n);
     if (s->n_parts > 1) {
-        LLVMBuildCondBr(k->b, is_below(s, r->next, r->until), r->parts,
+        LLVMBuildCondBr(k->b, build_less(s, r->next, r->until), r->parts,
                         r->done);
         LLVMAddIncoming(r->at, &r->next, &r->latch, 1);
     } else {
@@ -273,7 +273,7 @@ static void enter_tail(tgi_llvm_fission *s, row_loop *r)
     LLVMAddIncoming(reached, &r->next, &r->latch, 1);
     r->tail = tgi_llvm_block_append(k, "tail");
     LLVMBasicBlockRef after = tgi_llvm_block_append(k, "after");
-    LLVMBuildCondBr(k->b, is_below(s, reached, r->to), r->tail, after);
+    LLVMBuildCondBr(k->b, build_less(s, reached, r->to), r->tail, after);
 
     LLVMPositionBuilderAtEnd(k->b, r->tail);
     k->row_starts = s->buffer_rows;
@@ -298,7 +298,7 @@ static void leave_tail(tgi_llvm_fission *s, const row_loop *r)
 {
     tgi_llvm_kernel *k = s->k;
     tgi_llvm_branch branch;
-    tgi_llvm_branch_begin(k, &branch, is_below(s, r->end, r->to));
+    tgi_llvm_branch_begin(k, &branch, build_less(s, r->end, r->to));
     k->row_starts = s->buffer_rows;
     emit_tail_copy(s, r->end, r->to, copy_tail_out);
     tgi_llvm_branch_end(k, &branch);

@@ -67,20 +67,15 @@ bool tgi_llvm_non_temporal_init(tgi_llvm_program *program)
     return true;
 }
 
-static const tgi_access *access_of(const tgi_llvm_kernel *k,
-                                   const tgi_loop_store *store)
-{
-    return &k->loops->accesses.data[store->access];
-}
-
 static const tgi_loop_buffer *buffer_of(const tgi_llvm_kernel *k,
                                         const tgi_loop_store *store)
 {
-    return tgi_loops_buffer(k->program->loops, access_of(k, store)->buffer);
+    return tgi_loops_buffer(k->program->loops,
+                            tgi_llvm_store_access(k, store)->buffer);
 }
 
-static unsigned element_bytes(const tgi_llvm_kernel *k,
-                              const tgi_loop_store *store)
+static unsigned store_element_bytes(const tgi_llvm_kernel *k,
+                                    const tgi_loop_store *store)
 {
     return (unsigned)tgi_dtype_bytes(buffer_of(k, store)->dtype);
 }
@@ -89,26 +84,27 @@ static unsigned element_bytes(const tgi_llvm_kernel *k,
 static int64_t max_cached_elements(const tgi_llvm_kernel *k,
                                    const tgi_loop_store *store)
 {
-    return k->program->cache_bytes / element_bytes(k, store);
+    return k->program->cache_bytes / store_element_bytes(k, store);
 }
 
 /* True if a store may be non-temporal, provided that unknown extents are large
    enough. */
 static bool is_candidate(const tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
-    const tgi_stride stride = access_of(k, store)->stride[k->analysis.inner];
+    const tgi_stride stride =
+        tgi_llvm_store_access(k, store)->stride[k->analysis.inner];
     const tgi_loop_buffer *buffer = buffer_of(k, store);
     const unsigned lanes = k->analysis.phases[store->phase].lanes;
     return store->level == TGI_LEVEL_INNER && stride.distance == 1 &&
            !stride.is_negative && buffer->place != TGI_PLACE_SCRATCH &&
-           !access_of(k, store)->shift &&
-           lanes * element_bytes(k, store) >= MIN_STORE_BYTES &&
+           !tgi_llvm_store_access(k, store)->shift &&
+           lanes * store_element_bytes(k, store) >= MIN_STORE_BYTES &&
            !(k->analysis.transpose &&
              k->analysis.transpose->uses[store->access]) &&
            (!tgi_dim_is_known(buffer->count) ||
             buffer->count > max_cached_elements(k, store)) &&
-           !k->program
-                ->is_read[tgi_buffer_id_index(access_of(k, store)->buffer)];
+           !k->program->is_read[tgi_buffer_id_index(
+               tgi_llvm_store_access(k, store)->buffer)];
 }
 
 /* An i1: all buffers of a phase with candidates exceed the cache. Records the
@@ -185,7 +181,8 @@ static void prefetch_loads(tgi_llvm_kernel *k, unsigned phase)
 static LLVMValueRef line_offset(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     LLVMValueRef address = LLVMBuildPtrToInt(
-        k->b, tgi_llvm_address(k, access_of(k, store)), k->program->i64, "");
+        k->b, tgi_llvm_address(k, tgi_llvm_store_access(k, store)),
+        k->program->i64, "");
     return LLVMBuildAnd(k->b, address, tgi_llvm_const_i64(k->program, LINE - 1),
                         "");
 }
@@ -218,8 +215,8 @@ static LLVMValueRef next_line(tgi_llvm_kernel *k, unsigned phase,
     left =
         LLVMBuildAnd(k->b, left, tgi_llvm_const_i64(k->program, LINE - 1), "");
     left = LLVMBuildUDiv(
-        k->b, left, tgi_llvm_const_i64(k->program, element_bytes(k, store)),
-        "");
+        k->b, left,
+        tgi_llvm_const_i64(k->program, store_element_bytes(k, store)), "");
     return tgi_llvm_add(k->program, from, left);
 }
 

@@ -74,7 +74,7 @@ static tg_dtype access_dtype(const tgi_llvm_analysis *a, size_t access)
     return a->program->loops->buffers.data[buffer].dtype;
 }
 
-static unsigned element_bytes(const tgi_llvm_analysis *a, size_t access)
+static unsigned access_element_bytes(const tgi_llvm_analysis *a, size_t access)
 {
     return (unsigned)tgi_dtype_bytes((int)access_dtype(a, access));
 }
@@ -108,7 +108,7 @@ static int choose_row_axis(const tgi_llvm_analysis *a, const uint8_t *uses)
         for (size_t i = 0; i < loops->accesses.n; i++)
             if (is_long(loops->extent[axis]) &&
                 is_transposed(loops, uses, i, axis))
-                bytes += element_bytes(a, i);
+                bytes += access_element_bytes(a, i);
         if (bytes > max_bytes) {
             max_bytes = bytes;
             found = axis;
@@ -153,12 +153,12 @@ static void redirect_accesses(tgi_llvm_analysis *a, tgi_llvm_transpose *tiles,
     tiles->tile_rows = MIN_EXTENT;
     for (size_t i = 0; i < loops->accesses.n; i++)
         if (is_transposed(loops, uses, i, tiles->row_axis) &&
-            LINE / element_bytes(a, i) > tiles->tile_rows)
-            tiles->tile_rows = LINE / element_bytes(a, i);
+            LINE / access_element_bytes(a, i) > tiles->tile_rows)
+            tiles->tile_rows = LINE / access_element_bytes(a, i);
     tiles->item_rows = choose_item_rows(a, tiles);
     for (size_t i = 0; i < loops->accesses.n; i++) {
-        const unsigned size =
-            tiles->tile_rows * TGI_LLVM_ITEM_ELEMENTS * element_bytes(a, i);
+        const unsigned size = tiles->tile_rows * TGI_LLVM_ITEM_ELEMENTS *
+                              access_element_bytes(a, i);
         if (!is_transposed(loops, uses, i, tiles->row_axis) ||
             bytes + size > MAX_TILES_BYTES)
             continue;
@@ -251,7 +251,7 @@ static tgi_llvm_register_transpose begin_transpose(tgi_llvm_kernel *k,
         .k = k,
         .element =
             tgi_llvm_element_type(k->e, access_dtype(&k->analysis, number)),
-        .bytes = element_bytes(&k->analysis, number)};
+        .bytes = access_element_bytes(&k->analysis, number)};
 }
 
 /* Copies a tile from its buffer, or back. */

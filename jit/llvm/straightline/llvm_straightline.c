@@ -33,7 +33,7 @@ typedef struct tree_part {
     bool has_added_zero; /* matmul: it is known not to be -0 */
 } tree_part;
 
-static bool is_matmul(const tgi_llvm_kernel *k, uint32_t reduction)
+static bool is_matmul_reduction(const tgi_llvm_kernel *k, uint32_t reduction)
 {
     return k->loops->reductions.data[reduction].op == TGI_OP_MATMUL;
 }
@@ -58,7 +58,7 @@ static LLVMValueRef extract_lanes(tgi_llvm_kernel *k, LLVMValueRef vector,
 static void accumulate(tgi_llvm_kernel *k, uint32_t reduction, LLVMValueRef x,
                        LLVMValueRef other, tree_part *to)
 {
-    if (!is_matmul(k, reduction)) {
+    if (!is_matmul_reduction(k, reduction)) {
         to->value =
             to->value ? tgi_llvm_reduce_combine(k, reduction, to->value, x) : x;
         return;
@@ -79,7 +79,7 @@ static void combine_lanes(tgi_llvm_kernel *k, uint32_t reduction,
     if (!left->value)
         return; /* so are all lanes to the right */
     if (!other) {
-        if (!is_matmul(k, reduction) || left->has_added_zero)
+        if (!is_matmul_reduction(k, reduction) || left->has_added_zero)
             return;
         tgi_llvm_accumulator start;
         tgi_llvm_reduce_start(k, reduction, false, &start);

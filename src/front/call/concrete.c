@@ -201,13 +201,6 @@ static tg_status keep_dependencies(const tgi_graph *graph, bool *keep)
     return TG_OK;
 }
 
-static tgi_ref copy_node(tgi_rebuild *rebuild, tgi_ref old,
-                         const tgi_node *node)
-{
-    (void)old;
-    return tgi_graph_add(rebuild->out, node);
-}
-
 static tg_status set_results(tgi_graph *graph, const tgi_ref *refs, size_t n)
 {
     graph->results.n = 0;
@@ -226,7 +219,7 @@ static tg_status extract_results(const tgi_graph *graph, tgi_graph **out_graph)
     for (size_t i = 0; i < graph->results.n; i++)
         keep[graph->results.data[i]] = true;
     tg_status status = keep_dependencies(graph, keep);
-    tgi_rebuild rebuild = {.in = graph, .visit = copy_node, .keep = keep};
+    tgi_rebuild rebuild = {.in = graph, .keep = keep};
     if (!status)
         status = tgi_rebuild_run(&rebuild);
     *out_graph = rebuild.out;

@@ -176,11 +176,6 @@ static void write_call(const writer *w, const tgi_node *node,
         tgi_strbuf_addf(w->out, "%sv%u", i ? ", " : "", node->inputs[i]);
 }
 
-static int64_t index_of(const tgi_node *node)
-{
-    return ((const tgi_attr_index *)node->attr)->index;
-}
-
 /* The expression that builds a node that is not elementwise. */
 static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
 {
@@ -205,12 +200,12 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
     case TGI_OP_IOTA:
         tgi_strbuf_addf(out, "tg_iota(%s, ", dtype);
         write_traced_shape(w, ref);
-        tgi_strbuf_addf(out, ", %lld)", (long long)index_of(node));
+        tgi_strbuf_addf(out, ", %lld)", (long long)tgi_node_index(node));
         break;
     case TGI_OP_EXTENT:
         tgi_strbuf_addf(
             out, "tg_scalar(TG_I64, INT64_C(%lld))",
-            (long long)tgi_dim_value(index_of(node), w->values));
+            (long long)tgi_dim_value(tgi_node_index(node), w->values));
         break;
     case TGI_OP_UNSET: /* never read before it is set: zeros do */
         tgi_strbuf_addf(out, "tg_broadcast(tg_scalar(%s, 0), ", dtype);
@@ -244,7 +239,7 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
         write_pad(w, ref, node);
         break;
     case TGI_OP_CONCAT:
-        tgi_strbuf_addf(out, "tg_concat(%lld", (long long)index_of(node));
+        tgi_strbuf_addf(out, "tg_concat(%lld", (long long)tgi_node_index(node));
         for (uint32_t i = 0; i < node->n_inputs; i++)
             tgi_strbuf_addf(out, ", v%u", node->inputs[i]);
         tgi_strbuf_add(out, ")");
@@ -269,21 +264,20 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
     case TGI_OP_DYNAMIC_SLICE: {
         int64_t dims[TG_MAX_RANK];
         bytes_of(w, ref, dims);
-        tgi_strbuf_addf(
-            out, "tg_dynamic_slice(v%u, %lld, v%u, INT64_C(%lld))",
-            node->inputs[0], (long long)index_of(node), node->inputs[1],
-            (long long)dims[index_of(node)]);
+        tgi_strbuf_addf(out, "tg_dynamic_slice(v%u, %lld, v%u, INT64_C(%lld))",
+                        node->inputs[0], (long long)tgi_node_index(node),
+                        node->inputs[1], (long long)dims[tgi_node_index(node)]);
         break;
     }
     case TGI_OP_DYNAMIC_UPDATE:
         tgi_strbuf_addf(out, "tg_dynamic_update_slice(v%u, v%u, %lld, v%u)",
                         node->inputs[0], node->inputs[1],
-                        (long long)index_of(node), node->inputs[2]);
+                        (long long)tgi_node_index(node), node->inputs[2]);
         break;
     case TGI_OP_ARGMAX:
     case TGI_OP_ARGMIN:
         write_call(w, node, tgi_op_table[node->op].name);
-        tgi_strbuf_addf(out, ", %lld)", (long long)index_of(node));
+        tgi_strbuf_addf(out, ", %lld)", (long long)tgi_node_index(node));
         break;
     case TGI_OP_MATMUL:
         write_call(w, node, "matmul_with");

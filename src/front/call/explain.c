@@ -120,7 +120,7 @@ static const char *kind_name(int64_t kind)
     }
 }
 
-static void print_dim(int64_t dim, tgi_strbuf *out)
+static void print_extent(int64_t dim, tgi_strbuf *out)
 {
     if (dim < 0)
         tgi_strbuf_add(out, "?");
@@ -156,9 +156,9 @@ void tgi_retrace_print(const tg_retrace *r, tgi_strbuf *out)
         return;
     case TG_RETRACE_DIM:
         tgi_strbuf_addf(out, "arg %zu dim %d: ", r->arg, r->dim);
-        print_dim(r->before, out);
+        print_extent(r->before, out);
         tgi_strbuf_add(out, " -> ");
-        print_dim(r->now, out);
+        print_extent(r->now, out);
         if (r->generalised)
             tgi_strbuf_add(out, ", generalised to ?");
         return;

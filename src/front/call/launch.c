@@ -15,8 +15,8 @@
 
 /* -- Parameters ------------------------------------------------------------ */
 
-static bool is_variable(const tg_concrete *c, const tgi_args *args,
-                        size_t param)
+static bool is_variable_arg(const tg_concrete *c, const tgi_args *args,
+                            size_t param)
 {
     return args->list.data[c->param_arg[param]].kind == TGI_ARG_VARIABLE;
 }
@@ -89,7 +89,7 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
     const tg_concrete *c = launch->concrete;
     /* Variables first: whether a value needs a snapshot depends on them. */
     for (size_t p = 0; p < c->n_arg_params; p++)
-        if (is_variable(c, args, p))
+        if (is_variable_arg(c, args, p))
             TGI_TRY(set_variable(launch, p,
                                  args->list.data[c->param_arg[p]].variable));
     for (size_t i = 0; i < c->captures.n; i++)
@@ -99,7 +99,7 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
     tgi_launch_number *number = launch->numbers;
     for (size_t p = 0; p < c->n_arg_params; p++) {
         const tgi_arg *arg = &args->list.data[c->param_arg[p]];
-        if (is_variable(c, args, p))
+        if (is_variable_arg(c, args, p))
             continue;
         if (arg->variable) {
             launch->param_bytes[p] = arg->variable->spec.bytes;

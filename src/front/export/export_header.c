@@ -39,7 +39,7 @@ static void write_name(const writer *w, const char *name)
 
 /* -- Parameters ------------------------------------------------------------ */
 
-static bool is_variable(const writer *w, size_t param)
+static bool is_variable_param(const writer *w, size_t param)
 {
     const tgi_graph *graph = w->c->graph;
     return tgi_graph_node(graph, graph->params.data[param].node)->op ==
@@ -76,9 +76,9 @@ static void write_origin(const writer *w, size_t param)
 static void describe_param(const writer *w, size_t i)
 {
     const tgi_param *param = &w->c->graph->params.data[i];
-    write_spec(w, is_variable(w, i) ? "var" : "in", i, param->node);
+    write_spec(w, is_variable_param(w, i) ? "var" : "in", i, param->node);
     write_origin(w, i);
-    if (is_variable(w, i))
+    if (is_variable_param(w, i))
         tgi_strbuf_addf(w->out, " (%s)",
                         !param->is_written ? "read"
                         : param->is_read   ? "read and written"
@@ -95,7 +95,7 @@ static void declare_param(const writer *w, size_t i)
     else
         tgi_strbuf_addf(w->out, "%s%s *%s%zu",
                         param->is_written ? "" : "const ", c_type(dtype),
-                        is_variable(w, i) ? "var" : "in", i);
+                        is_variable_param(w, i) ? "var" : "in", i);
 }
 
 /* -- Text ------------------------------------------------------------------ */

@@ -30,7 +30,7 @@ tg_value tg_random_bits_at(tg_dtype dtype, tg_operand key, tg_operand offset,
 }
 
 /* True if the operand is a variable, passed or captured. */
-static bool is_variable(const tg_trace *t, const tg_operand *operand)
+static bool is_variable_operand(const tg_trace *t, const tg_operand *operand)
 {
     tg_value value = operand->as.value;
     if (operand->kind != TG_OPERAND_VALUE)
@@ -98,8 +98,9 @@ static tg_value build_random_numbers(const char *name, bool is_normal,
     if (tgi_operation_begin(&o, name, site)) {
         if (dtype != TG_F32 && dtype != TG_F64) {
             tgi_build_fail(&o.b, TG_ERROR_DTYPE, NULL, 0,
-                           "gives f32 or f64, not %s", tg_dtype_name(dtype));
-        } else if (is_variable(o.t, &source)) {
+                           "the dtype must be f32 or f64, not %s",
+                           tg_dtype_name(dtype));
+        } else if (is_variable_operand(o.t, &source)) {
             tgi_ref generator =
                 tgi_trace_variable_operand(o.t, source, name, site);
             if (generator &&

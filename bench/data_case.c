@@ -58,10 +58,10 @@ static void spin(void)
 static tg_status produce(void *state, tg_element *element)
 {
     const experiment *e = state;
-    float *row = tg_element_data(element, 0);
-    if (!row)
+    float *data = tg_element_data(element, 0);
+    if (!data)
         return tg_error_last()->status;
-    memcpy(row, e->source, (size_t)(e->rows * e->columns) * sizeof(*row));
+    memcpy(data, e->source, (size_t)(e->rows * e->columns) * sizeof(*data));
     spin();
     return TG_OK;
 }
@@ -181,8 +181,7 @@ static bool prepare(runner *r)
     return r->bound && !tg_run(r->bound);
 }
 
-static runner *start(experiment *e, backend which, int threads,
-                     reason *out_why)
+static runner *start(experiment *e, backend which, int threads, reason *out_why)
 {
     (void)threads;
     runner *r = calloc(1, sizeof(*r));
@@ -240,10 +239,10 @@ static bool verify(runner *r, reason *out_why)
     const float *data =
         r->which == BACKEND_C ? r->copy : tg_tensor_data(r->batch);
     for (int64_t i = 0; i < e->rows && good; i++) {
-        const float *row = data + i * e->columns;
-        good = row[0] >= 0 && row[0] < SOURCE_ROWS &&
-               memcmp(row, e->source + (int64_t)row[0] * e->columns,
-                      (size_t)e->columns * sizeof(*row)) == 0;
+        const float *is = data + i * e->columns;
+        good = is[0] >= 0 && is[0] < SOURCE_ROWS &&
+               memcmp(is, e->source + (int64_t)is[0] * e->columns,
+                      (size_t)e->columns * sizeof(*is)) == 0;
     }
     if (!good)
         reason_set(out_why, "a batch has wrong rows: %s", tg_error(NULL));

@@ -66,9 +66,9 @@ TG_API TG_MUST_CHECK void *tg_element_resize(tg_element *element, size_t i,
 /*
  * A source of elements in C. `open` begins an iteration; *out_state, `user` at
  * first, is passed to the others. `next` fills an element and returns TG_OK,
- * returns TG_END_OF_DATA, or fails: with tg_host_fail or the status of a library call.
- * After TG_END_OF_DATA it is not called again. `close` is called once per successful
- * `open`. Calls with one state never overlap but may come from several threads,
+ * returns TG_END_OF_DATA, or fails: with tg_host_fail or the status of a
+ * library call. After TG_END_OF_DATA it is not called again. `close` is called
+ * once per successful `open`. Calls with one state never overlap but may come from several threads,
  * and no lock is held. Only `next` is required. An iterator that is released
  * waits for a running `next`, which must return.
  */
@@ -210,8 +210,8 @@ TG_DEFINE_AUTO(tg_iterator)
  * without a slot are dropped. Every tensor slot is as TG_FRESH: a tensor of
  * another dtype or shape, as for the short last batch, is replaced.
  *
- * Returns TG_OK; TG_END_OF_DATA after the last element, which sets no error record; or
- * an error. If the slots do not fit, or memory is short, the element is not
+ * Returns TG_OK; TG_END_OF_DATA after the last element, which sets no error
+ * record; or an error. If the slots do not fit, or memory is short, the element is not
  * lost: the next tg_next delivers it. TG_ERROR_BUSY in a callback of this
  * iterator.
  */

@@ -51,8 +51,8 @@ static void store_results(tg_bound *b)
 static tg_status keep_slots(tg_bound *b, size_t n_function_results,
                             const tg_result *results, size_t n_results)
 {
-    const size_t n = n_results > n_function_results ? n_results
-                                                    : n_function_results;
+    const size_t n =
+        n_results > n_function_results ? n_results : n_function_results;
     b->results = tgi_alloc_zero((n_results + 1) * sizeof(*b->results));
     b->result_data = tgi_alloc_zero((n + 1) * sizeof(*b->result_data));
     if (!b->results || !b->result_data)
@@ -67,8 +67,8 @@ static tg_status keep_slots(tg_bound *b, size_t n_function_results,
 static tg_status init_first(tg_bound *b, tg_concrete *concrete,
                             const tg_result *results, size_t n_results)
 {
-    tg_status status = keep_slots(b, concrete->graph->results.n, results,
-                                  n_results);
+    tg_status status =
+        keep_slots(b, concrete->graph->results.n, results, n_results);
     if (!status && !tgi_vec_reserve(&b->launches, 1))
         status = tgi_error_memory();
     if (status) {
@@ -112,8 +112,7 @@ static tg_status bind(tg_function *function, const tg_operand *operands,
         tg_concrete_release(concrete);
     if (!status)
         status = init_first(b, concrete, results,
-                            wants_all ? concrete->graph->results.n
-                                      : n_results);
+                            wants_all ? concrete->graph->results.n : n_results);
     tgi_args_deinit(&args);
     if (status)
         tgi_error_preserve_during(release_bound, b);
@@ -125,8 +124,7 @@ static tg_status bind(tg_function *function, const tg_operand *operands,
 tg_status tgi_bind_all(tg_function *function, const tg_operand *operands,
                        size_t n_operands, tg_site site, tg_bound **out_bound)
 {
-    return bind(function, operands, n_operands, NULL, 0, true, site,
-                out_bound);
+    return bind(function, operands, n_operands, NULL, 0, true, site, out_bound);
 }
 
 tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
@@ -136,11 +134,11 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
     tgi_api_frame frame =
         tgi_api_enter(function ? function->ctx : NULL, "tg_bind");
     tg_bound *b = NULL;
-    tg_status status =
-        function ? bind(function, operands, n_operands, results, n_results,
-                        false, site, &b)
-                 : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
-                                 "tg_bind: the function is NULL");
+    tg_status status = function
+                           ? bind(function, operands, n_operands, results,
+                                  n_results, false, site, &b)
+                           : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
+                                           "tg_bind: the function is NULL");
     if (status)
         tgi_error_locate(site, NULL);
     tgi_api_leave(frame);
@@ -201,8 +199,8 @@ uint64_t tg_bound_bytes(const tg_bound *b, uint64_t *out_peak)
     uint64_t bytes = 0, peak = 0;
     for (size_t i = 0; b && i < b->launches.n; i++) {
         uint64_t own_peak;
-        bytes += tgi_runner_bytes(b->launches.data[i]->launch.runner,
-                                  &own_peak);
+        bytes +=
+            tgi_runner_bytes(b->launches.data[i]->launch.runner, &own_peak);
         if (peak < own_peak)
             peak = own_peak;
     }

@@ -54,8 +54,8 @@ static tg_status bind_results(const tg_bound *b, tgi_bound_launch *l,
     tg_status status = slots && given ? TG_OK : tgi_error_memory();
     if (!status) {
         choose_slots(b, results, slots, given);
-        status = tgi_launch_bind_results(&l->launch, slots, n, l->tensors,
-                                         b->site);
+        status =
+            tgi_launch_bind_results(&l->launch, slots, n, l->tensors, b->site);
         for (size_t i = 0; i < n; i++)
             if (l->tensors[i] && l->tensors[i] == *slots[i].as.tensor)
                 tg_tensor_retain(l->tensors[i]);
@@ -172,8 +172,8 @@ static tg_status prepare(tg_bound *b, tgi_bound_launch **out_launch)
 {
     tg_concrete *concrete;
     TGI_TRY(reserve_launch(b));
-    TGI_TRY(tgi_function_lookup(b->function, &b->args, false, b->site,
-                                &concrete));
+    TGI_TRY(
+        tgi_function_lookup(b->function, &b->args, false, b->site, &concrete));
     TGI_TRY(tgi_bound_launch_create(b, concrete, NULL, out_launch));
     b->launches.data[b->launches.n++] = *out_launch;
     return TG_OK;
@@ -227,8 +227,8 @@ static tg_status check_memory(const tg_bound *b, const void *data,
 static void **param_of(const tg_bound *b, const tgi_arg *arg)
 {
     const tgi_launch *launch = &b->active->launch;
-    return &launch->params[launch->concrete
-                               ->arg_param[arg - b->args.list.data]];
+    return &launch
+                ->params[launch->concrete->arg_param[arg - b->args.list.data]];
 }
 
 tg_status tgi_bound_end_set(tg_bound *b)
@@ -274,14 +274,14 @@ tg_status tgi_bound_set_data(tg_bound *b, size_t operand, const tgi_spec *spec,
     TGI_TRY(find_arg(b, operand, &arg));
     if (arg->dtype != spec->dtype || arg->rank != spec->rank) {
         char text[2][256];
-        TGI_FAIL(arg->dtype != spec->dtype ? TG_ERROR_DTYPE : TG_ERROR_SHAPE,
-                 b->site,
-                 "%s: argument %zu is %s, but it is set to %s; only extents "
-                 "may change",
-                 name_of(b), operand,
-                 tgi_spec_text(arg->dtype, arg->rank, arg->dims, text[0], 256),
-                 tgi_spec_text(spec->dtype, spec->rank, spec->dims, text[1],
-                               256));
+        TGI_FAIL(
+            arg->dtype != spec->dtype ? TG_ERROR_DTYPE : TG_ERROR_SHAPE,
+            b->site,
+            "%s: argument %zu is %s, but it is set to %s; only extents "
+            "may change",
+            name_of(b), operand,
+            tgi_spec_text(arg->dtype, arg->rank, arg->dims, text[0], 256),
+            tgi_spec_text(spec->dtype, spec->rank, spec->dims, text[1], 256));
     }
     const size_t bytes = (size_t)arg->rank * sizeof(*arg->dims);
     if (bytes && memcmp(arg->dims, spec->dims, bytes) != 0) {

@@ -18,8 +18,8 @@ static void release_all(tg_dataset *const *datasets, size_t n)
 
 /* Checks the inputs of a new dataset; *out_depth is that of the dataset. */
 static tg_status check_inputs(const char *who, tg_context *ctx,
-                              tg_dataset *const *inputs, size_t n,
-                              tg_site site, int *out_depth)
+                              tg_dataset *const *inputs, size_t n, tg_site site,
+                              int *out_depth)
 {
     int depth = 0;
     for (size_t i = 0; i < n; i++) {
@@ -88,8 +88,8 @@ void *tgi_dataset_create(const tgi_dataset_kind *kind, size_t bytes,
 void *tgi_dataset_create_step(const tgi_dataset_kind *kind, size_t bytes,
                               tg_dataset *input, tg_site site)
 {
-    return tgi_dataset_create(kind, bytes, input ? input->ctx : NULL, &input,
-                              1, site);
+    return tgi_dataset_create(kind, bytes, input ? input->ctx : NULL, &input, 1,
+                              site);
 }
 
 tg_dataset *tgi_dataset_reject(const tgi_dataset_kind *kind, tg_dataset *input,
@@ -140,10 +140,9 @@ static tg_status init_cursor(tgi_cursor *c)
         return tgi_error_memory();
     c->n_inputs = d->n_inputs;
     for (size_t i = 0; i < d->n_inputs; i++)
-        TGI_TRY(tgi_cursor_create(
-            d->inputs[i], c->iterator,
-            d->kind->is_threaded ? &c->own_stop : c->stop, c->depth + 1,
-            &c->inputs[i]));
+        TGI_TRY(tgi_cursor_create(d->inputs[i], c->iterator,
+                                  d->kind->is_threaded ? &c->own_stop : c->stop,
+                                  c->depth + 1, &c->inputs[i]));
     return d->kind->cursor_init ? d->kind->cursor_init(c) : TG_OK;
 }
 
@@ -205,7 +204,7 @@ tg_status tgi_cursor_next(tgi_cursor *c, tgi_element *out_element)
     if (c->has_ended)
         return TG_END_OF_DATA;
     const tg_status status = c->dataset->kind->next(c, out_element);
-    c->has_ended = status == TG_END_OF_DATA;
+    c->has_ended |= status == TG_END_OF_DATA;
     return status;
 }
 

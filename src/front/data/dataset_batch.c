@@ -98,14 +98,13 @@ static tg_status check_element(const batch_cursor *c, const tgi_element *e)
         char text[2][256];
         if (tgi_spec_equals(is, want))
             continue;
-        TGI_FAIL(is->dtype == want->dtype ? TG_ERROR_SHAPE : TG_ERROR_DTYPE,
-                 TGI_NO_SITE,
-                 "%s: component %zu is %s, but that of earlier elements of the "
-                 "batch is %s",
-                 who, i,
-                 tgi_spec_text(is->dtype, is->rank, is->dims, text[0], 256),
-                 tgi_spec_text(want->dtype, want->rank, want->dims, text[1],
-                               256));
+        TGI_FAIL(
+            is->dtype == want->dtype ? TG_ERROR_SHAPE : TG_ERROR_DTYPE,
+            TGI_NO_SITE,
+            "%s: component %zu is %s, but that of earlier elements of the "
+            "batch is %s",
+            who, i, tgi_spec_text(is->dtype, is->rank, is->dims, text[0], 256),
+            tgi_spec_text(want->dtype, want->rank, want->dims, text[1], 256));
     }
     return TG_OK;
 }
@@ -237,16 +236,15 @@ tg_dataset *tg_dataset_batch(tg_dataset *dataset, int64_t size,
                              tg_remainder remainder)
 {
     if (size <= 0)
-        return tgi_dataset_reject(&batch_kind, dataset,
-                                  TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                                  "the size is %lld, but must be positive",
-                                  (long long)size);
+        return tgi_dataset_reject(
+            &batch_kind, dataset, TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+            "the size is %lld, but must be positive", (long long)size);
     if (remainder != TG_KEEP_REMAINDER && remainder != TG_DROP_REMAINDER)
         return tgi_dataset_reject(&batch_kind, dataset,
                                   TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                                   "%d is not a tg_remainder", (int)remainder);
-    batch_dataset *d = tgi_dataset_create_step(&batch_kind, sizeof(*d),
-                                               dataset, TGI_NO_SITE);
+    batch_dataset *d =
+        tgi_dataset_create_step(&batch_kind, sizeof(*d), dataset, TGI_NO_SITE);
     if (!d)
         return NULL;
     d->size = size;

@@ -78,17 +78,15 @@ static tg_status add_element(cache_cursor *c, const tgi_element *e)
     store *s = c->own ? c->own : (c->own = tgi_alloc_zero(sizeof(*s)));
     if (!s || !tgi_vec_reserve(&s->elements, s->elements.n + 1))
         return tgi_error_memory();
-    TGI_TRY(tgi_context_check_memory(ctx, s->arena.bytes,
-                                     c->base.dataset->kind->name, "",
-                                     TGI_NO_SITE));
+    TGI_TRY(tgi_context_check_memory(
+        ctx, s->arena.bytes, c->base.dataset->kind->name, "", TGI_NO_SITE));
     tgi_component *list =
         tgi_arena_copy(&s->arena, e->list, e->n * sizeof(*list));
     for (size_t i = 0; list && i < e->n; i++) {
         const tgi_component *from = &e->list[i];
         list[i] = (tgi_component){
             .spec = tgi_arena_copy(&s->arena, from->spec, sizeof(tgi_spec)),
-            .data = copy_data(&s->arena, from->data,
-                              (size_t)from->spec->bytes),
+            .data = copy_data(&s->arena, from->data, (size_t)from->spec->bytes),
             .is_stable = true};
         if (!list[i].spec || !list[i].data)
             return tgi_error_memory();
@@ -139,7 +137,7 @@ static const tgi_dataset_kind cache_kind = {
 
 tg_dataset *tg_dataset_cache(tg_dataset *dataset)
 {
-    cache_dataset *d = tgi_dataset_create_step(&cache_kind, sizeof(*d),
-                                               dataset, TGI_NO_SITE);
+    cache_dataset *d =
+        tgi_dataset_create_step(&cache_kind, sizeof(*d), dataset, TGI_NO_SITE);
     return d ? &d->base : NULL;
 }

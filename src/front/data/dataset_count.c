@@ -13,7 +13,7 @@ typedef struct count_dataset {
 
 typedef struct count_cursor {
     tgi_cursor base;
-    int64_t n;       /* repetitions or elements so far in this pass */
+    int64_t n;        /* repetitions or elements so far in this pass */
     bool has_element; /* repeat: in this repetition */
     /* enumerate: the number, and all components */
     tgi_spec number_spec;

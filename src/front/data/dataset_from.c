@@ -66,10 +66,11 @@ static tg_status set_parts(part *parts, tg_context *ctx,
         const int64_t first = parts[0].tensor->spec.dims[0];
         const int64_t rows = parts[i].tensor->spec.dims[0];
         if (rows != first)
-            TGI_FAIL(TG_ERROR_SHAPE, site,
-                     "tg_dataset_from: argument 0 has %lld slices, but argument "
-                     "%zu has %lld",
-                     (long long)first, i, (long long)rows);
+            TGI_FAIL(
+                TG_ERROR_SHAPE, site,
+                "tg_dataset_from: argument 0 has %lld slices, but argument "
+                "%zu has %lld",
+                (long long)first, i, (long long)rows);
     }
     return TG_OK;
 }
@@ -89,8 +90,8 @@ static tg_status cursor_init(tgi_cursor *cursor)
     if (!c->list)
         return tgi_error_memory();
     for (size_t i = 0; i < d->n; i++)
-        c->list[i] = (tgi_component){.spec = &d->parts[i].row,
-                                     .is_stable = true};
+        c->list[i] =
+            (tgi_component){.spec = &d->parts[i].row, .is_stable = true};
     return TG_OK;
 }
 
@@ -114,8 +115,8 @@ static void row(tgi_cursor *cursor, int64_t i, tgi_element *out_element)
     from_cursor *c = (from_cursor *)cursor;
     const from_dataset *d = dataset_of(cursor);
     for (size_t k = 0; k < d->n; k++)
-        c->list[k].data = (const char *)d->parts[k].tensor->data +
-                          i * d->parts[k].row.bytes;
+        c->list[k].data =
+            (const char *)d->parts[k].tensor->data + i * d->parts[k].row.bytes;
     *out_element = (tgi_element){c->list, d->n};
 }
 
@@ -157,12 +158,12 @@ static tg_status create(tg_context *ctx, const tg_operand *operands, size_t n,
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                  "tg_dataset_from: there are no tensors");
     part *parts = tgi_alloc_zero(n * sizeof(*parts));
-    tg_status status = parts ? set_parts(parts, ctx, operands, n, site)
-                             : tgi_error_memory();
+    tg_status status =
+        parts ? set_parts(parts, ctx, operands, n, site) : tgi_error_memory();
     from_dataset *d = NULL;
     if (!status) {
-        d = tgi_dataset_create(&from_kind, sizeof(*d) + n * sizeof(*parts),
-                               ctx, NULL, 0, site);
+        d = tgi_dataset_create(&from_kind, sizeof(*d) + n * sizeof(*parts), ctx,
+                               NULL, 0, site);
         status = d ? TG_OK : tg_error_last()->status;
     }
     if (d) {

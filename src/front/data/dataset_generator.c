@@ -59,11 +59,11 @@ static tg_status set_component(tg_element *e, size_t i, int rank,
         fits = want->dims[k] < 0 || want->dims[k] == dims[k];
     if (!fits) {
         char text[2][256];
-        TGI_FAIL(TG_ERROR_SHAPE, TGI_NO_SITE,
-                 "%s: component %zu is %s, but its spec is %s", who, i,
-                 tgi_spec_text(spec.dtype, rank, dims, text[0], 256),
-                 tgi_spec_text(want->dtype, want->rank, want->dims, text[1],
-                               256));
+        TGI_FAIL(
+            TG_ERROR_SHAPE, TGI_NO_SITE,
+            "%s: component %zu is %s, but its spec is %s", who, i,
+            tgi_spec_text(spec.dtype, rank, dims, text[0], 256),
+            tgi_spec_text(want->dtype, want->rank, want->dims, text[1], 256));
     }
     TGI_TRY(tgi_memory_reserve(&e->memory[i], (size_t)spec.bytes,
                                e->dataset->base.ctx, who));
@@ -113,8 +113,7 @@ static tg_status cursor_init(tgi_cursor *cursor)
 
 static void close_generator(generator_cursor *c)
 {
-    const generator_dataset *d =
-        (const generator_dataset *)c->base.dataset;
+    const generator_dataset *d = (const generator_dataset *)c->base.dataset;
     if (c->is_open && d->generator.close)
         d->generator.close(c->state);
     c->is_open = false;
@@ -154,8 +153,7 @@ static tg_status fail_callback(tg_status status, const char *callback)
 
 static tg_status open_generator(generator_cursor *c)
 {
-    const generator_dataset *d =
-        (const generator_dataset *)c->base.dataset;
+    const generator_dataset *d = (const generator_dataset *)c->base.dataset;
     c->state = d->user;
     if (d->generator.open) {
         const tg_status status = d->generator.open(d->user, &c->state);
@@ -187,14 +185,14 @@ static tg_status take_element(tg_element *e, tgi_element *out_element)
 /* Calls a callback that has the error record for itself. */
 static tg_status pull(generator_cursor *c)
 {
-    const generator_dataset *d =
-        (const generator_dataset *)c->base.dataset;
+    const generator_dataset *d = (const generator_dataset *)c->base.dataset;
     if (!c->is_open)
         TGI_TRY(open_generator(c));
     memset(c->element.is_set, 0, d->n * sizeof(*c->element.is_set));
     const tg_status status = d->generator.next(c->state, &c->element);
-    return status == TG_OK || status == TG_END_OF_DATA ? status
-                                               : fail_callback(status, "next");
+    return status == TG_OK || status == TG_END_OF_DATA
+               ? status
+               : fail_callback(status, "next");
 }
 
 static tg_status next(tgi_cursor *cursor, tgi_element *out_element)

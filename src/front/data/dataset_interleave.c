@@ -96,10 +96,9 @@ tg_dataset *tg_dataset_interleave(tg_dataset *const *datasets, size_t n,
                                datasets[0] ? datasets[0]->ctx : NULL, datasets,
                                n, TGI_NO_SITE);
     if (d && block <= 0)
-        return tgi_dataset_reject(&interleave_kind, &d->base,
-                                  TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                                  "a block of %lld elements is not positive",
-                                  (long long)block);
+        return tgi_dataset_reject(
+            &interleave_kind, &d->base, TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+            "a block of %lld elements is not positive", (long long)block);
     if (!d)
         return NULL;
     d->block = block;
@@ -193,12 +192,12 @@ static tg_status begin_turn(interleave_cursor *c, turn *t)
                                "another context",
                                d->base.kind->name);
     else if (c->base.depth + t->dataset->depth > TG_MAX_NESTING)
-        status = tgi_error_set(TG_ERROR_LIMIT, TGI_NO_SITE,
-                               "%s: chains nested %d steps deep; the limit is "
-                               "%d",
-                               d->base.kind->name,
-                               c->base.depth + t->dataset->depth,
-                               TG_MAX_NESTING);
+        status =
+            tgi_error_set(TG_ERROR_LIMIT, TGI_NO_SITE,
+                          "%s: chains nested %d steps deep; the limit is "
+                          "%d",
+                          d->base.kind->name, c->base.depth + t->dataset->depth,
+                          TG_MAX_NESTING);
     else
         status = tgi_cursor_create(t->dataset, c->base.iterator, c->base.stop,
                                    c->base.depth + 1, &t->cursor);
@@ -269,22 +268,21 @@ static const tgi_dataset_kind interleave_map_kind = {
 };
 
 tg_dataset *tg_dataset_interleave_map(tg_dataset *dataset,
-                                      tg_dataset_callback *callback,
-                                      void *user, int64_t cycle, int64_t block)
+                                      tg_dataset_callback *callback, void *user,
+                                      int64_t cycle, int64_t block)
 {
     const tgi_dataset_kind *kind = &interleave_map_kind;
     if (!callback)
         return tgi_dataset_reject(kind, dataset, TG_ERROR_INVALID_ARGUMENT,
                                   TGI_NO_SITE, "the callback is NULL");
     if (cycle < 1 || cycle > MAX_CYCLE)
-        return tgi_dataset_reject(kind, dataset, TG_ERROR_INVALID_ARGUMENT,
-                                  TGI_NO_SITE, "a cycle of %lld is not in 1 … %d",
-                                  (long long)cycle, MAX_CYCLE);
+        return tgi_dataset_reject(
+            kind, dataset, TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+            "a cycle of %lld is not in 1 … %d", (long long)cycle, MAX_CYCLE);
     if (block < 1)
-        return tgi_dataset_reject(kind, dataset, TG_ERROR_INVALID_ARGUMENT,
-                                  TGI_NO_SITE,
-                                  "a block of %lld elements is not positive",
-                                  (long long)block);
+        return tgi_dataset_reject(
+            kind, dataset, TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+            "a block of %lld elements is not positive", (long long)block);
     interleave_dataset *d =
         tgi_dataset_create_step(kind, sizeof(*d), dataset, TGI_NO_SITE);
     if (!d)

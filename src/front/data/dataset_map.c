@@ -14,7 +14,7 @@ typedef struct map_dataset {
 
 typedef struct map_cursor {
     tgi_cursor base;
-    tg_bound *bound; /* NULL before the first element */
+    tg_bound *bound;     /* NULL before the first element */
     tgi_component *list; /* map: the results */
 } map_cursor;
 
@@ -40,15 +40,15 @@ static tg_status bind_operands(map_cursor *c, const tgi_element *e,
     size_t n = 0;
     for (; n < e->n && !status; n++) {
         const tgi_spec *spec = e->list[n].spec;
-        tg_tensor *tensor = tg_tensor_wrap(
-            d->base.ctx, (void *)(uintptr_t)e->list[n].data, spec->dtype,
-            spec->rank, spec->dims);
+        tg_tensor *tensor =
+            tg_tensor_wrap(d->base.ctx, (void *)(uintptr_t)e->list[n].data,
+                           spec->dtype, spec->rank, spec->dims);
         operands[n] = tg_in_tensor(tensor);
         status = tensor ? TG_OK : tg_error_last()->status;
     }
     if (!status)
-        status = tgi_bind_all(d->function, operands, e->n, d->base.site,
-                              &c->bound);
+        status =
+            tgi_bind_all(d->function, operands, e->n, d->base.site, &c->bound);
     for (size_t i = 0; i < n; i++)
         tg_tensor_release(operands[i].as.tensor);
     return status;
@@ -109,14 +109,15 @@ static tg_status map_element(map_cursor *c, const tgi_element *e,
     TGI_TRY(call(c, e));
     const size_t n = tgi_bound_n_results(c->bound);
     if (n == 0)
-        TGI_FAIL(TG_ERROR_SHAPE, c->base.dataset->site,
-                 "tg_dataset_map: %s returns no results, so that elements would "
-                 "have no components",
-                 tg_function_name(c->bound->function));
+        TGI_FAIL(
+            TG_ERROR_SHAPE, c->base.dataset->site,
+            "tg_dataset_map: %s returns no results, so that elements would "
+            "have no components",
+            tg_function_name(c->bound->function));
     for (size_t i = 0; i < n; i++) {
         const tg_tensor *tensor = tg_bound_result(c->bound, i);
-        c->list[i] = (tgi_component){.spec = &tensor->spec,
-                                     .data = tensor->data};
+        c->list[i] =
+            (tgi_component){.spec = &tensor->spec, .data = tensor->data};
     }
     *out_element = (tgi_element){c->list, n};
     return TG_OK;
@@ -126,8 +127,7 @@ static tg_status map_next(tgi_cursor *cursor, tgi_element *out_element)
 {
     tgi_element e;
     TGI_TRY(tgi_cursor_next(cursor->inputs[0], &e));
-    const tg_status status =
-        map_element((map_cursor *)cursor, &e, out_element);
+    const tg_status status = map_element((map_cursor *)cursor, &e, out_element);
     if (status)
         tgi_error_locate(cursor->dataset->site, "tg_dataset_map");
     return status;

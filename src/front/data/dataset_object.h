@@ -4,8 +4,8 @@
  * produce its elements in one iteration.
  *
  * A cursor runs one pass after another: start begins a pass, next pulls
- * elements up to TG_END_OF_DATA. After an error, next continues behind the element that
- * failed. Chains are at most TG_MAX_NESTING deep, so recursion is bounded.
+ * elements up to TG_END_OF_DATA. After an error, next continues behind the
+ * element that failed. Chains are at most TG_MAX_NESTING deep, so recursion is bounded.
  */
 #ifndef TGI_DATASET_OBJECT_H
 #define TGI_DATASET_OBJECT_H
@@ -80,8 +80,7 @@ typedef struct tgi_dataset_kind {
     void (*row)(tgi_cursor *cursor, int64_t i, tgi_element *out_element);
     /* Pulls up to `max` elements that are contiguous in memory: returns how
        many, and the first of them. */
-    int64_t (*rows)(tgi_cursor *cursor, int64_t max,
-                    tgi_element *out_element);
+    int64_t (*rows)(tgi_cursor *cursor, int64_t max, tgi_element *out_element);
 } tgi_dataset_kind;
 
 /* Base of the datasets of all kinds. */

@@ -5,8 +5,8 @@
  * consumer, until its next pull. The lock guards the ring; it is not held while
  * elements are produced.
  *
- * A thread always adds a slot after each pull and ends with TG_END_OF_DATA, or when it
- * is stopped. So a consumer, which may be the thread of another prefetch that
+ * A thread always adds a slot after each pull and ends with TG_END_OF_DATA, or
+ * when it is stopped. So a consumer, which may be the thread of another prefetch that
  * is to stop, waits no longer than one pull takes.
  */
 #include <string.h>
@@ -23,8 +23,8 @@ typedef struct prefetch_dataset {
 
 typedef struct slot {
     tg_status status;
-    tgi_stored stored;      /* if the status is TG_OK */
-    tgi_error_copy *error;  /* owned; of an error */
+    tgi_stored stored;     /* if the status is TG_OK */
+    tgi_error_copy *error; /* owned; of an error */
 } slot;
 
 typedef struct prefetch_cursor {
@@ -239,10 +239,9 @@ static const tgi_dataset_kind prefetch_kind = {
 tg_dataset *tg_dataset_prefetch(tg_dataset *dataset, int64_t depth)
 {
     if (depth < 1 || depth > MAX_DEPTH)
-        return tgi_dataset_reject(&prefetch_kind, dataset,
-                                  TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                                  "a depth of %lld is not in 1 … %d",
-                                  (long long)depth, MAX_DEPTH);
+        return tgi_dataset_reject(
+            &prefetch_kind, dataset, TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+            "a depth of %lld is not in 1 … %d", (long long)depth, MAX_DEPTH);
     prefetch_dataset *d = tgi_dataset_create_step(&prefetch_kind, sizeof(*d),
                                                   dataset, TGI_NO_SITE);
     if (!d)

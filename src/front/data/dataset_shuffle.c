@@ -33,8 +33,8 @@ typedef struct shuffle_cursor {
     TGI_VEC(slot) slots; /* data[n …] are kept for their memory */
     size_t n_stored;     /* slots that have a `stored` */
     int64_t next_row;
-    bool is_full;    /* filled at the beginning of the pass */
-    bool has_gap;    /* the element of slot `gap` was emitted */
+    bool is_full; /* filled at the beginning of the pass */
+    bool has_gap; /* the element of slot `gap` was emitted */
     bool input_ended;
     size_t gap;
 } shuffle_cursor;
@@ -53,10 +53,10 @@ static uint64_t draw(shuffle_cursor *c)
     if (half == 0) {
         const philox4x32_key_t key = {
             {(uint32_t)d->seed, (uint32_t)(d->seed >> 32)}};
-        const philox4x32_ctr_t counter = {
-            {(uint32_t)number, (uint32_t)(number >> 32),
-             d->reshuffles ? c->iteration : 0,
-             d->reshuffles ? c->pass - 1 : 0}};
+        const philox4x32_ctr_t counter = {{(uint32_t)number,
+                                           (uint32_t)(number >> 32),
+                                           d->reshuffles ? c->iteration : 0,
+                                           d->reshuffles ? c->pass - 1 : 0}};
         c->block = philox4x32(counter, key);
     }
     c->n_draws++;
@@ -132,8 +132,8 @@ static tg_status close_gap(shuffle_cursor *c)
 static tg_status cursor_init(tgi_cursor *cursor)
 {
     shuffle_dataset *d = (shuffle_dataset *)cursor->dataset;
-    ((shuffle_cursor *)cursor)->iteration = atomic_fetch_add(&d->n_iterations,
-                                                             1);
+    ((shuffle_cursor *)cursor)->iteration =
+        atomic_fetch_add(&d->n_iterations, 1);
     return TG_OK;
 }
 

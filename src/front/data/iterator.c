@@ -103,8 +103,8 @@ static tg_status check_iterator(const tg_iterator *it, const char *who,
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site, "%s: the iterator is NULL",
                  who);
     if (is_in_callback(it))
-        TGI_FAIL(TG_ERROR_BUSY, site, "%s: called by a callback of the iterator",
-                 who);
+        TGI_FAIL(TG_ERROR_BUSY, site,
+                 "%s: called by a callback of the iterator", who);
     return TG_OK;
 }
 
@@ -124,9 +124,8 @@ static tg_result fresh(const tg_result *slot)
 }
 
 /* Checks all slots and chooses their tensors. */
-static tg_status choose_tensors(const tg_iterator *it,
-                                const tg_result *results, size_t n,
-                                tg_tensor **tensors, tg_site site)
+static tg_status choose_tensors(const tg_iterator *it, const tg_result *results,
+                                size_t n, tg_tensor **tensors, tg_site site)
 {
     for (size_t i = 0; i < n; i++) {
         if (results[i].kind == TG_RESULT_NONE)
@@ -158,8 +157,8 @@ static void copy_components(const tg_iterator *it, const tg_result *results,
         if (results[i].kind == TG_RESULT_NONE)
             continue;
         const tgi_component *component = &it->element.list[i];
-        void *to = takes_tensor(&results[i]) ? tensors[i]->data
-                                             : results[i].as.number;
+        void *to =
+            takes_tensor(&results[i]) ? tensors[i]->data : results[i].as.number;
         if (component->spec->bytes)
             memmove(to, component->data, (size_t)component->spec->bytes);
     }

@@ -33,10 +33,9 @@ tg_status tgi_slot_check_number(const tgi_slot_result *result,
     return TG_OK;
 }
 
-tg_status tgi_slot_choose_tensor(tg_context *ctx,
-                                 const tgi_slot_result *result,
-                                 const tg_result *slot,
-                                 tg_tensor **out_tensor, tg_site site)
+tg_status tgi_slot_choose_tensor(tg_context *ctx, const tgi_slot_result *result,
+                                 const tg_result *slot, tg_tensor **out_tensor,
+                                 tg_site site)
 {
     const tgi_spec *spec = &result->spec;
     tg_tensor *given = *slot->as.tensor;
@@ -54,8 +53,8 @@ tg_status tgi_slot_choose_tensor(tg_context *ctx,
         return TG_OK;
     }
     if (!given || slot->is_fresh) {
-        *out_tensor = tg_tensor_create(ctx, spec->dtype, spec->rank,
-                                       spec->dims, tg_zeros());
+        *out_tensor = tg_tensor_create(ctx, spec->dtype, spec->rank, spec->dims,
+                                       tg_zeros());
         return *out_tensor ? TG_OK : tg_error_last()->status;
     }
     char text[300] = "tensor is ";

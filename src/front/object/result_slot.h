@@ -22,13 +22,12 @@ tg_status tgi_slot_check_number(const tgi_slot_result *result,
                                 const tg_result *slot, tg_site site);
 
 /*
- * The tensor for the result: the one in the slot, borrowed, or a new one, filled
- * with zeros, that the caller passes to tgi_result_store.
+ * The tensor for the result: the one in the slot, borrowed, or a new one,
+ * filled with zeros, that the caller passes to tgi_result_store.
  */
-tg_status tgi_slot_choose_tensor(tg_context *ctx,
-                                 const tgi_slot_result *result,
-                                 const tg_result *slot,
-                                 tg_tensor **out_tensor, tg_site site);
+tg_status tgi_slot_choose_tensor(tg_context *ctx, const tgi_slot_result *result,
+                                 const tg_result *slot, tg_tensor **out_tensor,
+                                 tg_site site);
 
 /* Stores a new tensor to its slot and takes over the reference to it. Releases
    the tensor if the call has failed, or if the slot has been filled since. */

@@ -159,11 +159,10 @@ static void check_declared(session *s)
     check_fails(tg_call(g, TG_ARGS(tg_value_of(v)), TG_RESULTS()),
                 TG_ERROR_SIGNATURE, "argument 0");
     tg_function_release(g);
-    /* No arguments, and several. */
     g = tg_function_create(s->ctx, scale, NULL,
                            TG_SIGNATURE(TG_SPEC(TG_F32), TG_SPEC(TG_I32, 3)));
     check_fails(tg_call(g, TG_ARGS(1.0f), TG_RESULTS()), TG_ERROR_SIGNATURE,
-                "1 argument");
+                "argument 1 is missing");
     tg_function_release(g);
     tg_function_release(f);
     tg_variable_release(v);

@@ -468,6 +468,7 @@ script_tests = \
 	tests/scripts/check-cache.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
+	tests/scripts/check-from-tensorflow.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-include-direction.sh \
 	tests/scripts/check-lists.sh \

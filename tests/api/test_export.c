@@ -99,7 +99,7 @@ static tg_concrete *concrete_of(session *s, const char *name,
     return c;
 }
 
-/* -- What is refused ------------------------------------------------------- */
+/* -- Errors ---------------------------------------------------------------- */
 
 Test(export, refuses_bad_arguments)
 {

@@ -98,7 +98,7 @@ Test(code_bytes, code_without_kernels_is_code)
     check_nothing_is_alive();
 }
 
-/* -- What is refused ------------------------------------------------------- */
+/* -- Errors ---------------------------------------------------------------- */
 
 Test(code_bytes, another_number_of_kernels_is_refused)
 {

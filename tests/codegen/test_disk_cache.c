@@ -249,7 +249,7 @@ Test(disk_cache, one_entry_may_fill_the_room_but_not_more)
     place_end(&p);
 }
 
-/* -- What writers leave behind --------------------------------------------- */
+/* -- Files of dead writers ------------------------------------------------- */
 
 /* A process that has exited. */
 static pid_t dead_process(void)

@@ -10,7 +10,7 @@
 #define F64(...) tg_spec_tensor(TG_F64, TG_DIMS(__VA_ARGS__))
 #define I16(...) tg_spec_tensor(TG_I16, TG_DIMS(__VA_ARGS__))
 
-/* -- What was done with the sides ------------------------------------------ */
+/* -- Copies and packing of operands ---------------------------------------- */
 
 static bool has_packed_panels(const tgi_kernel_loops *kernel)
 {
@@ -132,7 +132,7 @@ static void positions(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_argmax(tg_matmul(in[0], in[1]), 1));
 }
 
-/* -- Which sides ----------------------------------------------------------- */
+/* -- Which operands are copied --------------------------------------------- */
 
 Test(fuse_matmul, small_sides_are_read_as_they_are)
 {
@@ -212,7 +212,7 @@ Test(fuse_matmul, extents_that_are_not_known_may_be_large)
                 F32(TG_SAME(1), 7));
 }
 
-/* -- How they are stored --------------------------------------------------- */
+/* -- Layout of copies ------------------------------------------------------ */
 
 /* Elements of the only temporary, if known. */
 static int64_t packed_elements(const fused *fu)

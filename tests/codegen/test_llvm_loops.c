@@ -8,7 +8,7 @@
 #include "support/loops_building.h"
 #include "support/support.h"
 
-/* -- What all tests need --------------------------------------------------- */
+/* -- Helpers --------------------------------------------------------------- */
 
 static const unsigned widths[] = {128, 256};
 #define each_width(w) for (size_t w = 0; w < 2; w++)

@@ -141,7 +141,7 @@ Test(team, barriers_wait_for_who_comes_late)
     cr_assert_eq(w.n_wrong, 0);
 }
 
-/* -- How many threads ------------------------------------------------------ */
+/* -- Number of threads ----------------------------------------------------- */
 
 Test(team, has_at_least_one_and_at_most_the_requested_threads)
 {

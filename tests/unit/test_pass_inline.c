@@ -284,7 +284,7 @@ Test(pass_inline, arguments_of_unknown_extent_are_checked_against_known_ones)
                           "}\n");
 }
 
-/* -- Which calls are inlined ----------------------------------------------- */
+/* -- Choice of calls ------------------------------------------------------- */
 
 /* A chain of n nodes. */
 static tgi_graph *make_chain(int n)

@@ -191,7 +191,7 @@ Test(export, refuses_host_calls_and_names_their_line)
     session_end(&s);
 }
 
-Test(export, refuses_cpus_and_widths_there_are_not)
+Test(export, refuses_unknown_cpus_and_widths)
 {
     need_compiler();
     session s;

@@ -316,7 +316,7 @@ Test(disk_cache, a_temporary_name_that_is_taken_is_passed_over)
 
 /* -- Children and threads -------------------------------------------------- */
 
-Test(disk_cache, a_child_goes_on_after_fork)
+Test(disk_cache, a_child_may_use_it_after_fork)
 {
     place p;
     place_begin(&p);

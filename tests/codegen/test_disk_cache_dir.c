@@ -51,7 +51,7 @@ Test(disk_cache_dir, the_default_follows_xdg)
     check_nothing_is_alive();
 }
 
-Test(disk_cache_dir, without_a_home_there_is_none)
+Test(disk_cache_dir, without_a_home_there_is_no_default)
 {
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", "/nonexistent/home", 1);

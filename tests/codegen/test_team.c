@@ -330,7 +330,7 @@ static void mode_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 
 /* libgomp reuses its threads for the user's regions; in libomp threads
    inherit the mode of the thread that starts the region. */
-Test(team, threads_have_our_mode_inside_and_theirs_after)
+Test(team, threads_have_our_mode_inside_and_their_own_after)
 {
     const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     for (int k = 0; k < 3; k++) {

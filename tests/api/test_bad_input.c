@@ -319,7 +319,7 @@ static void cube(tg_trace *t, const tg_value *in, void *user)
                         TG_ALL_AXES));
 }
 
-Test(bad_input, sizes_that_only_the_call_knows_are_checked_then)
+Test(bad_input, run_time_sizes_are_checked_by_the_call)
 {
     session s;
     session_begin(&s);

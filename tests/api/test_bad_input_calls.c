@@ -20,7 +20,7 @@ static void transpose_and_reverse(tg_trace *t, const tg_value *in, void *user)
               tg_slice(in[1], 0, -1, TG_END, -1));
 }
 
-Test(bad_input, a_result_may_lie_exactly_on_an_argument)
+Test(bad_input, a_result_may_alias_an_argument_exactly)
 {
     session s;
     session_begin(&s);
@@ -50,7 +50,7 @@ static void swap_arguments(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, in[1], in[0]);
 }
 
-Test(bad_input, results_may_lie_on_each_others_arguments)
+Test(bad_input, results_may_alias_other_arguments)
 {
     session s;
     session_begin(&s);

@@ -236,7 +236,7 @@ CALLBACK(no_backward)
     tg_custom_gradient(pass_on, NULL, NULL, TG_ARGS(in[0], in[1]), y, 2);
 }
 
-Test(bad_input, gradients_of_ones_own)
+Test(bad_input, custom_gradients)
 {
     check_refused(return_one_too_few, TG_ERROR_INVALID_ARGUMENT,
                   "custom_gradient: ",

@@ -82,7 +82,7 @@ Test(call, results_may_be_discarded)
     session_end(&s);
 }
 
-Test(call, a_result_that_is_not_there_is_an_error)
+Test(call, a_missing_result_is_an_error)
 {
     session s;
     session_begin(&s);

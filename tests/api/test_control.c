@@ -163,7 +163,7 @@ Test(control, a_switch_may_have_one_branch)
     check_control(check_switch_of_one);
 }
 
-/* -- What branches give ---------------------------------------------------- */
+/* -- Results of branches --------------------------------------------------- */
 
 CALLBACK(several_a)
 {
@@ -346,7 +346,7 @@ Test(control, branches_may_return_their_inputs)
     check_control(check_pass_through);
 }
 
-/* -- What branches see ----------------------------------------------------- */
+/* -- Captured values ------------------------------------------------------- */
 
 typedef struct outside {
     tg_value x, y, weak;

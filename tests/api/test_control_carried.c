@@ -245,7 +245,7 @@ Test(control_carried, swapped_buffers_stay_live)
     check_modes(run_behind);
 }
 
-/* -- What decides ---------------------------------------------------------- */
+/* -- Branch indices and loop counts ---------------------------------------- */
 
 CALLBACK(run_decided)
 {
@@ -278,7 +278,7 @@ Test(control_carried, branch_indices_are_read_before_they_are_overwritten)
     check_modes(run_deciding);
 }
 
-/* -- What branches leave --------------------------------------------------- */
+/* -- Copies in branches ---------------------------------------------------- */
 
 /* Two copies of one value, of which this branch changes one. */
 CALLBACK(one_changes)
@@ -478,7 +478,7 @@ Test(control_carried, lists_grow_to_their_maximum_and_no_further)
     check_modes(run_lists);
 }
 
-/* -- How it is done -------------------------------------------------------- */
+/* -- Buffers --------------------------------------------------------------- */
 
 static const tgi_control_flow *only_loop(const fused *fu)
 {

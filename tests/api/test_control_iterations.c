@@ -332,7 +332,7 @@ static void check_bound(session *s)
     tg_function_release(f);
 }
 
-Test(control, line_14_a_bound_loop_fails_alike_and_runs_again)
+Test(control, line_14_a_bound_loop_fails_too_and_runs_again)
 {
     check_control(check_bound);
 }

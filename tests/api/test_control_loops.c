@@ -227,7 +227,7 @@ Test(control, a_while_ends_when_it_has_converged)
     check_control(check_early_exit);
 }
 
-/* -- What loops carry ------------------------------------------------------ */
+/* -- Loop values ----------------------------------------------------------- */
 
 CALLBACK(fibonacci_step)
 {

@@ -425,7 +425,7 @@ Test(dynamic, a_bad_index_of_a_scatter_is_named)
     session_end(&s);
 }
 
-/* -- How they are fused ---------------------------------------------------- */
+/* -- Fusion ---------------------------------------------------------------- */
 
 /* in: x, start */
 static void minibatch(tg_trace *t, const tg_value *in, void *user)

@@ -106,7 +106,7 @@ static tg_concrete *concrete_of(session *s, const char *name,
     return c;
 }
 
-/* -- What is refused ------------------------------------------------------- */
+/* -- Errors ---------------------------------------------------------------- */
 
 Test(export, refuses_bad_arguments)
 {
@@ -203,7 +203,7 @@ Test(export, refuses_host_calls_and_names_their_line)
     check_unsupported(call_host, "'f' calls the host");
 }
 
-Test(export, refuses_cpus_and_widths_there_are_not)
+Test(export, refuses_unknown_cpus_and_widths)
 {
     need_compiler();
     session s;

@@ -629,7 +629,7 @@ static tg_status call_train(world *w)
     return status;
 }
 
-Test(faults, a_call_that_ran_out_of_memory_works_when_there_is_some)
+Test(faults, a_call_works_again_after_out_of_memory)
 {
     for (int forever = 0; forever <= 1; forever++)
         for (long nth = 0;; nth++) {

@@ -7,7 +7,7 @@
  */
 #include "support/control.h"
 
-/* -- What all use ---------------------------------------------------------- */
+/* -- Helpers --------------------------------------------------------------- */
 
 static void check_calls_at(int line, session *s, tg_callback *callback,
                            void *user, const char *wanted)

@@ -11,7 +11,7 @@
 
 #include "support/control.h"
 
-/* -- What all use ---------------------------------------------------------- */
+/* -- Helpers --------------------------------------------------------------- */
 
 /* State of a program besides its argument. */
 typedef struct world {

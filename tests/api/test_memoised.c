@@ -123,7 +123,7 @@ static void others(session *s, outcome *out)
     tg_function_release(f);
 }
 
-Test(memoised, each_variable_is_itself)
+Test(memoised, each_variable_has_its_own_memo)
 {
     check_modes(others);
 }

@@ -261,7 +261,7 @@ Test(runner, nested_functions_that_are_not_inlined_are_interpreted)
     call_nested("required", "inline", TG_ERROR_UNSUPPORTED);
 }
 
-/* -- How often ------------------------------------------------------------- */
+/* -- Number of compiles ---------------------------------------------------- */
 
 static void add_up(tg_trace *t, const tg_value *in, void *user)
 {

@@ -268,7 +268,7 @@ Test(semantics, line_27_members_are_handed_on_to_nested_functions)
     session_end(&s);
 }
 
-Test(semantics, line_27_a_bundle_can_stand_in_a_signature)
+Test(semantics, line_27_a_signature_can_have_a_bundle)
 {
     session s;
     session_begin(&s);

@@ -336,7 +336,7 @@ static void check_bound_failure(session *s)
     effects_release(&e);
 }
 
-Test(semantics, line_14_a_bound_call_fails_alike_and_runs_again)
+Test(semantics, line_14_a_bound_call_fails_too_and_runs_again)
 {
     with_and_without_passes(check_bound_failure);
 }

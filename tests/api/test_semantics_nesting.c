@@ -50,7 +50,7 @@ Test(semantics, line_08_a_nested_function_is_traced_once_for_its_own_table)
     session_end(&s);
 }
 
-Test(semantics, line_08_nesting_goes_deep)
+Test(semantics, line_08_nesting_may_be_deep)
 {
     session s;
     session_begin(&s);
@@ -163,7 +163,7 @@ static void apply_for_three(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y[0]);
 }
 
-Test(semantics, line_08_more_results_than_there_are_is_an_error)
+Test(semantics, line_08_too_many_requested_results_are_an_error)
 {
     session s;
     session_begin(&s);
@@ -557,7 +557,7 @@ static void use_stand_in(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_read((tg_variable *)user));
 }
 
-Test(semantics, line_09_a_stand_in_is_good_in_its_own_trace)
+Test(semantics, line_09_a_placeholder_is_valid_in_its_own_trace_only)
 {
     session s;
     session_begin(&s);

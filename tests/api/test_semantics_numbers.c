@@ -214,7 +214,7 @@ static void literals_among_themselves(session *s)
     tg_tensor_release(f32);
 }
 
-Test(semantics, line_28_literals_among_themselves_give_literals)
+Test(semantics, line_28_operations_on_literals_return_literals)
 {
     in_modes(literals_among_themselves);
 }
@@ -375,7 +375,7 @@ static void arguments_promote(session *s)
     check_call(s, sum, TG_ARGS(TG_STATIC(1), 0.5f), TG_F32, 1.5);
 }
 
-Test(semantics, line_28_arguments_among_themselves_are_promoted)
+Test(semantics, line_28_number_arguments_are_promoted)
 {
     in_modes(arguments_promote);
 }
@@ -514,7 +514,7 @@ static void regions_agree(session *s)
     tg_tensor_release(i8);
 }
 
-Test(semantics, line_28_branches_and_loops_convert_numbers_alike)
+Test(semantics, line_28_branches_and_loops_convert_numbers)
 {
     in_modes(regions_agree);
 }
@@ -627,7 +627,7 @@ static void nested_calls_agree(session *s)
     nested_calls(s, &options, pieces);
 }
 
-Test(semantics, line_28_nested_calls_convert_numbers_alike)
+Test(semantics, line_28_nested_calls_convert_numbers)
 {
     in_modes(nested_calls_agree);
 }

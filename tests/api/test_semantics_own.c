@@ -349,7 +349,7 @@ Test(semantics, line_07_a_failed_trace_takes_its_variables_back)
     session_end(&s);
 }
 
-/* -- What a later trace may not -------------------------------------------- */
+/* -- Restrictions on later traces ------------------------------------------ */
 
 static void made_as_long_as_x(tg_trace *t, const tg_value *in, void *user)
 {

@@ -195,7 +195,7 @@ static void meet_and_double(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(in[0], 2));
 }
 
-Test(semantics, line_10_two_signatures_are_traced_side_by_side,
+Test(semantics, line_10_two_signatures_are_traced_concurrently,
      .init = arm_watchdog)
 {
     session s;

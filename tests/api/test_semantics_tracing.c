@@ -374,7 +374,7 @@ Test(semantics, line_03_numbers_take_the_dtype_of_the_signature)
     session_end(&s);
 }
 
-Test(semantics, line_03_dims_named_alike_must_be_alike)
+Test(semantics, line_03_dims_with_one_name_must_be_equal)
 {
     session s;
     session_begin(&s);
@@ -461,7 +461,7 @@ Test(semantics, line_03_fewer_unknown_dims_are_more_specific)
     session_end(&s);
 }
 
-Test(semantics, line_03_dims_that_changed_alike_stay_equal)
+Test(semantics, line_03_dims_that_change_together_stay_equal)
 {
     session s;
     session_begin(&s);

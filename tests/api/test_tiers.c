@@ -200,7 +200,7 @@ Test(tiers, calls_that_would_take_long_have_their_code)
     gate_end(&g);
 }
 
-Test(tiers, a_log_cannot_wait_for_its_own_compile)
+Test(tiers, a_log_callback_does_not_wait_for_its_own_compile)
 {
     need_compiler();
     gate g;

@@ -524,7 +524,7 @@ Test(variable, threads_map_one_after_the_other)
 
 /* -- Stand-ins ------------------------------------------------------------- */
 
-Test(variable, a_stand_in_is_no_variable_for_the_host)
+Test(variable, the_host_cannot_access_a_placeholder)
 {
     session s;
     session_begin(&s);

@@ -131,7 +131,7 @@ Test(assembly_matmul, epilogues_run_after_the_inner_loop)
                 F32(784, 128));
 }
 
-Test(assembly_matmul, sides_that_lie_across)
+Test(assembly_matmul, strided_operands)
 {
     CHECK_TILES(WHOLE, times_transposed, NO_SYMBOLS, F32(96, 784),
                 F32(128, 784));

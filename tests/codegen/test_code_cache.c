@@ -271,7 +271,7 @@ Test(code_cache, code_that_is_held_stays_when_it_is_forgotten)
     end();
 }
 
-Test(code_cache, it_is_there_while_a_context_is)
+Test(code_cache, it_lives_as_long_as_a_context)
 {
     begin();
     tgi_code_cache_open();
@@ -308,7 +308,7 @@ static void *race(void *user)
     return NULL;
 }
 
-Test(code_cache, of_those_who_come_at_once_one_makes_it)
+Test(code_cache, concurrent_requests_build_once)
 {
     begin();
     pthread_t threads[N_THREADS];

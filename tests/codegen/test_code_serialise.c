@@ -98,7 +98,7 @@ Test(code_bytes, code_without_kernels_is_code)
     check_nothing_is_alive();
 }
 
-/* -- What is refused ------------------------------------------------------- */
+/* -- Errors ---------------------------------------------------------------- */
 
 Test(code_bytes, another_number_of_kernels_is_refused)
 {
@@ -115,7 +115,7 @@ Test(code_bytes, another_number_of_kernels_is_refused)
     check_nothing_is_alive();
 }
 
-Test(code_bytes, an_entry_that_is_not_there_is_refused)
+Test(code_bytes, a_missing_entry_symbol_is_refused)
 {
     tgi_strbuf bytes = write_sample("question");
     cr_assert_eq(read_copy(bytes.text, bytes.n), TG_ERROR_INTERNAL);

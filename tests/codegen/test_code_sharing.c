@@ -66,7 +66,7 @@ static int misses_of_call(tg_context *ctx, tg_callback *callback, double *user,
     return (int)(counts().misses - before);
 }
 
-/* -- What is shared -------------------------------------------------------- */
+/* -- Sharing --------------------------------------------------------------- */
 
 Test(code_sharing, equal_graphs_are_compiled_once)
 {

@@ -249,7 +249,7 @@ Test(disk_cache, one_entry_may_fill_the_room_but_not_more)
     place_end(&p);
 }
 
-/* -- What writers leave behind --------------------------------------------- */
+/* -- Files of dead writers ------------------------------------------------- */
 
 /* A process that has exited. */
 static pid_t dead_process(void)
@@ -316,7 +316,7 @@ Test(disk_cache, a_temporary_name_that_is_taken_is_passed_over)
 
 /* -- Children and threads -------------------------------------------------- */
 
-Test(disk_cache, a_child_goes_on_after_fork)
+Test(disk_cache, a_child_may_use_it_after_fork)
 {
     place p;
     place_begin(&p);

@@ -10,7 +10,7 @@
 
 #include "support/disk_caches.h"
 
-/* -- Where it is ----------------------------------------------------------- */
+/* -- Location -------------------------------------------------------------- */
 
 static void check_path_at(int line, const char *dir, const char *expected)
 {
@@ -51,7 +51,7 @@ Test(disk_cache_dir, the_default_follows_xdg)
     check_nothing_is_alive();
 }
 
-Test(disk_cache_dir, without_a_home_there_is_none)
+Test(disk_cache_dir, without_a_home_there_is_no_default)
 {
     unsetenv("XDG_CACHE_HOME");
     setenv("HOME", "/nonexistent/home", 1);
@@ -63,7 +63,7 @@ Test(disk_cache_dir, without_a_home_there_is_none)
     check_nothing_is_alive();
 }
 
-/* -- How it is made -------------------------------------------------------- */
+/* -- Creation -------------------------------------------------------------- */
 
 static mode_t mode_of(const char *path)
 {
@@ -102,7 +102,7 @@ Test(disk_cache_dir, who_only_reads_makes_none)
     place_end(&p);
 }
 
-/* -- Which ones are refused ------------------------------------------------ */
+/* -- Refused directories --------------------------------------------------- */
 
 static void check_refused_at(int line, const place *p, const char *piece)
 {
@@ -220,7 +220,7 @@ Test(disk_cache_dir, one_that_cannot_be_made_is_refused)
     place_end(&p);
 }
 
-/* -- Which cannot be written to -------------------------------------------- */
+/* -- Directories that cannot be written to --------------------------------- */
 
 /* The cache has one entry, "old". Whatever is tried, results are the same
    and there is one warning. */

@@ -129,7 +129,7 @@ Test(image_damage, refuses_relocations_that_are_not_distances)
     }
 }
 
-Test(image_damage, refuses_relocations_that_lead_or_lie_outside)
+Test(image_damage, refuses_relocations_out_of_bounds)
 {
     static const struct {
         uint64_t offset;
@@ -190,7 +190,7 @@ Test(image_damage, refuses_relocations_to_unloaded_sections)
                   "loaded");
 }
 
-Test(image_damage, refuses_symbols_that_lie_outside_their_section)
+Test(image_damage, refuses_symbols_past_their_section)
 {
     static const struct {
         unsigned section;

@@ -69,7 +69,7 @@ Test(pages, ten_thousand_live_ones_need_few_mappings)
     check_nothing_is_alive();
 }
 
-Test(pages, ten_thousand_cycles_leave_nothing_behind)
+Test(pages, ten_thousand_cycles_do_not_leak)
 {
     unsigned char *kept = make(1, 1);
     const mappings before = read_mappings();
@@ -127,7 +127,7 @@ Test(pages, larger_than_a_chunk_have_one_of_their_own)
     check_nothing_is_alive();
 }
 
-Test(pages, of_freed_code_are_used_again_and_come_empty)
+Test(pages, of_freed_code_are_reused_and_cleared)
 {
     unsigned char *kept = make(4, 1), *freed = make(5000, 2);
     tgi_pages_free(freed, 5000);

@@ -10,7 +10,7 @@
 #define F64(...) tg_spec_tensor(TG_F64, TG_DIMS(__VA_ARGS__))
 #define I16(...) tg_spec_tensor(TG_I16, TG_DIMS(__VA_ARGS__))
 
-/* -- What was done with the sides ------------------------------------------ */
+/* -- Copies and packing of operands ---------------------------------------- */
 
 static bool has_packed_panels(const tgi_kernel_loops *kernel)
 {
@@ -55,16 +55,16 @@ static bool explains(const fused *fu, const char *why)
 
 /* Fuses, and checks whether the operands were repacked; if so, that the
    reason is explained. */
-#define CHECK_SIDES(packs, lays, callback, symbols, ...)                       \
-    do {                                                                       \
-        fused fu;                                                              \
-        fuse(&fu, callback, symbols, __VA_ARGS__);                             \
-        check_sides(__LINE__, &fu, packs, lays);                               \
-        fuse_end(&fu);                                                         \
-        check_nothing_is_alive();                                              \
+#define CHECK_OPERANDS(packs, lays, callback, symbols, ...) \
+    do { \
+        fused fu; \
+        fuse(&fu, callback, symbols, __VA_ARGS__); \
+        check_operands(__LINE__, &fu, packs, lays); \
+        fuse_end(&fu); \
+        check_nothing_is_alive(); \
     } while (0)
 
-static void check_sides(int line, const fused *fu, bool packs, bool lays)
+static void check_operands(int line, const fused *fu, bool packs, bool lays)
 {
     cr_assert_eq(n_packs(fu), packs, "line %d: %d packs", line, n_packs(fu));
     cr_assert_eq(has_packed_panels(product_kernel(fu)), packs, "line %d", line);
@@ -132,87 +132,93 @@ static void positions(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_argmax(tg_matmul(in[0], in[1]), 1));
 }
 
-/* -- Which sides ----------------------------------------------------------- */
+/* -- Which operands are copied --------------------------------------------- */
 
-Test(fuse_matmul, small_sides_are_read_as_they_are)
+Test(fuse_matmul, small_operands_are_not_copied)
 {
-    CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(64, 64), F32(64, 64));
-    CHECK_SIDES(false, false, transposed_times, NO_SYMBOLS, F32(64, 64),
-                F32(64, 64));
-    CHECK_SIDES(false, false, times, NO_SYMBOLS, F64(33, 17), F64(17, 65));
-    CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(7, 40, 9), F32(7, 9, 30));
+    CHECK_OPERANDS(false, false, times, NO_SYMBOLS, F32(64, 64), F32(64, 64));
+    CHECK_OPERANDS(false, false, transposed_times, NO_SYMBOLS, F32(64, 64),
+                   F32(64, 64));
+    CHECK_OPERANDS(false, false, times, NO_SYMBOLS, F64(33, 17), F64(17, 65));
+    CHECK_OPERANDS(false, false, times, NO_SYMBOLS, F32(7, 40, 9),
+                   F32(7, 9, 30));
 }
 
-Test(fuse_matmul, a_large_second_side_is_packed)
+Test(fuse_matmul, a_large_operand_b_is_packed)
 {
-    CHECK_SIDES(true, false, times, NO_SYMBOLS, F32(512, 512), F32(512, 512));
-    CHECK_SIDES(true, false, times, NO_SYMBOLS, F64(512, 512), F64(512, 512));
-    CHECK_SIDES(true, false, times, NO_SYMBOLS, I32(512, 512), I32(512, 512));
-    CHECK_SIDES(true, false, times, NO_SYMBOLS, F32(3, 512, 512),
-                F32(3, 512, 512));
+    CHECK_OPERANDS(true, false, times, NO_SYMBOLS, F32(512, 512),
+                   F32(512, 512));
+    CHECK_OPERANDS(true, false, times, NO_SYMBOLS, F64(512, 512),
+                   F64(512, 512));
+    CHECK_OPERANDS(true, false, times, NO_SYMBOLS, I32(512, 512),
+                   I32(512, 512));
+    CHECK_OPERANDS(true, false, times, NO_SYMBOLS, F32(3, 512, 512),
+                   F32(3, 512, 512));
 }
 
 Test(fuse_matmul, strided_operands_are_repacked)
 {
-    CHECK_SIDES(true, true, transposed_times, NO_SYMBOLS, F32(512, 512),
-                F32(512, 512));
-    CHECK_SIDES(true, false, times_transposed, NO_SYMBOLS, F32(512, 512),
-                F32(512, 512));
+    CHECK_OPERANDS(true, true, transposed_times, NO_SYMBOLS, F32(512, 512),
+                   F32(512, 512));
+    CHECK_OPERANDS(true, false, times_transposed, NO_SYMBOLS, F32(512, 512),
+                   F32(512, 512));
     /* Small, but strided. */
-    CHECK_SIDES(true, false, times_transposed, NO_SYMBOLS, F32(512, 64),
-                F32(64, 64));
+    CHECK_OPERANDS(true, false, times_transposed, NO_SYMBOLS, F32(512, 64),
+                   F32(64, 64));
 }
 
 Test(fuse_matmul, views_count_like_flags)
 {
-    CHECK_SIDES(true, true, views_times, NO_SYMBOLS, F32(512, 512),
-                F32(512, 512));
-    CHECK_SIDES(true, false, views_transposed, NO_SYMBOLS, F32(512, 512),
-                F32(512, 512));
-    CHECK_SIDES(false, false, views_transposed, NO_SYMBOLS, F32(512, 64),
-                F32(64, 64));
+    CHECK_OPERANDS(true, true, views_times, NO_SYMBOLS, F32(512, 512),
+                   F32(512, 512));
+    CHECK_OPERANDS(true, false, views_transposed, NO_SYMBOLS, F32(512, 512),
+                   F32(512, 512));
+    CHECK_OPERANDS(false, false, views_transposed, NO_SYMBOLS, F32(512, 64),
+                   F32(64, 64));
 }
 
 Test(fuse_matmul, few_rows_or_columns_are_not_worth_it)
 {
-    CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(2, 512), F32(512, 512));
-    CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512, 7));
-    CHECK_SIDES(false, false, transposed_times, NO_SYMBOLS, F32(512, 512),
-                F32(512, 7));
+    CHECK_OPERANDS(false, false, times, NO_SYMBOLS, F32(2, 512), F32(512, 512));
+    CHECK_OPERANDS(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512, 7));
+    CHECK_OPERANDS(false, false, transposed_times, NO_SYMBOLS, F32(512, 512),
+                   F32(512, 7));
     /* A vector product: a sum of products along rows. */
-    CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512, 1));
-    CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512));
+    CHECK_OPERANDS(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512, 1));
+    CHECK_OPERANDS(false, false, times, NO_SYMBOLS, F32(512, 512), F32(512));
 }
 
 Test(fuse_matmul, there_is_nothing_to_store_without_many_k)
 {
-    CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 1), F32(1, 100000));
-    CHECK_SIDES(false, false, times, NO_SYMBOLS, F32(512, 0), F32(0, 512));
+    CHECK_OPERANDS(false, false, times, NO_SYMBOLS, F32(512, 1),
+                   F32(1, 100000));
+    CHECK_OPERANDS(false, false, times, NO_SYMBOLS, F32(512, 0), F32(0, 512));
 }
 
 /* They have no micro-kernels that would read packed panels. */
 Test(fuse_matmul, small_types_are_read_as_they_are)
 {
-    CHECK_SIDES(false, false, times, NO_SYMBOLS, I16(512, 512), I16(512, 512));
+    CHECK_OPERANDS(false, false, times, NO_SYMBOLS, I16(512, 512),
+                   I16(512, 512));
 }
 
 Test(fuse_matmul, extents_that_are_not_known_may_be_large)
 {
     const int64_t u = TG_UNKNOWN;
-    CHECK_SIDES(true, false, times, SYMBOLS(2, 3, 4),
-                F32(TG_SAME(1), TG_SAME(2)), F32(TG_SAME(2), TG_SAME(3)));
-    CHECK_SIDES(true, true, transposed_times, SYMBOLS(2, 3, 4),
-                F32(TG_SAME(1), TG_SAME(2)), F32(TG_SAME(1), TG_SAME(3)));
-    CHECK_SIDES(true, false, times, SYMBOLS(5), F32(u, 512), F32(512, 512));
+    CHECK_OPERANDS(true, false, times, SYMBOLS(2, 3, 4),
+                   F32(TG_SAME(1), TG_SAME(2)), F32(TG_SAME(2), TG_SAME(3)));
+    CHECK_OPERANDS(true, true, transposed_times, SYMBOLS(2, 3, 4),
+                   F32(TG_SAME(1), TG_SAME(2)), F32(TG_SAME(1), TG_SAME(3)));
+    CHECK_OPERANDS(true, false, times, SYMBOLS(5), F32(u, 512), F32(512, 512));
     /* But not these. */
-    CHECK_SIDES(false, false, times, SYMBOLS(5), F32(u, 64), F32(64, 64));
-    CHECK_SIDES(false, false, times, SYMBOLS(5), F32(2, TG_SAME(1)),
-                F32(TG_SAME(1), 512));
-    CHECK_SIDES(false, false, times, SYMBOLS(5), F32(512, TG_SAME(1)),
-                F32(TG_SAME(1), 7));
+    CHECK_OPERANDS(false, false, times, SYMBOLS(5), F32(u, 64), F32(64, 64));
+    CHECK_OPERANDS(false, false, times, SYMBOLS(5), F32(2, TG_SAME(1)),
+                   F32(TG_SAME(1), 512));
+    CHECK_OPERANDS(false, false, times, SYMBOLS(5), F32(512, TG_SAME(1)),
+                   F32(TG_SAME(1), 7));
 }
 
-/* -- How they are stored --------------------------------------------------- */
+/* -- Layout of copies ------------------------------------------------------ */
 
 /* Elements of the only temporary, if known. */
 static int64_t packed_elements(const fused *fu)
@@ -243,7 +249,7 @@ Test(fuse_matmul, packed_panels_are_padded_and_packed_once)
 }
 
 /* The packed operand is computed while packing, once per element. */
-Test(fuse_matmul, functions_of_a_side_are_computed_once)
+Test(fuse_matmul, elementwise_operands_are_computed_once)
 {
     fused fu;
     fuse(&fu, functions_times, NO_SYMBOLS, F32(512, 512), F32(512, 512));
@@ -274,7 +280,7 @@ Test(fuse_matmul, elements_are_used_where_they_are_computed)
 
 /* -- Shown ----------------------------------------------------------------- */
 
-Test(fuse_matmul, loops_of_sides_that_are_stored_another_way)
+Test(fuse_matmul, loops_of_copied_operands)
 {
     tgi_strbuf text = {0};
     fused fu;

@@ -109,7 +109,7 @@ static void spread_sum(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(tg_matmul(in[0], b), TG_AXES(-2)));
 }
 
-/* -- Which reductions ------------------------------------------------------ */
+/* -- Legality -------------------------------------------------------------- */
 
 Test(fuse_reduction_epilogue,
      rows_and_columns_of_a_product_are_reduced_in_its_kernel)

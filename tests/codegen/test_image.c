@@ -183,7 +183,7 @@ Test(image, ignores_other_sections_than_code_and_constants)
 
 /* -- Many ------------------------------------------------------------------ */
 
-Test(image, ten_thousand_cycles_leave_nothing_behind)
+Test(image, ten_thousand_cycles_do_not_leak)
 {
     enum { CYCLES = 10000 };
     const object_bytes object = object_sample();

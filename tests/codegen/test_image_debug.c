@@ -105,7 +105,7 @@ Test(image_debug, the_list_for_gdb_stays_linked_in_any_order)
     check_nothing_is_alive();
 }
 
-Test(image_debug, unwind_tables_lie_near_the_code_for_gdb)
+Test(image_debug, unwind_tables_are_near_the_code_for_gdb)
 {
     static const unsigned char bytes[16] = {0};
     tgi_image_debug_enable(TGI_DEBUG_GDB);

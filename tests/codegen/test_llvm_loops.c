@@ -8,7 +8,7 @@
 #include "support/loops_building.h"
 #include "support/support.h"
 
-/* -- What all tests need --------------------------------------------------- */
+/* -- Helpers --------------------------------------------------------------- */
 
 static const unsigned widths[] = {128, 256};
 #define each_width(w) for (size_t w = 0; w < 2; w++)
@@ -184,7 +184,7 @@ Test(llvm_loops, strides_of_any_kind_read_the_right_elements)
 /* -- Stores ---------------------------------------------------------------- */
 
 /* A transposed copy: strided stores, also backwards. */
-Test(llvm_loops, stores_may_lie_apart_and_backwards)
+Test(llvm_loops, stores_may_be_strided_and_reversed)
 {
     enum { ROWS = 37, COLUMNS = 45 };
     static const int64_t strides[][2] = {
@@ -558,7 +558,7 @@ static int32_t host_step(tgi_frame *frame, int64_t step)
 }
 
 /* Host steps see the stores of kernels and can end the call. */
-Test(llvm_loops, host_steps_stand_between_kernels)
+Test(llvm_loops, host_steps_run_between_kernels)
 {
     tgi_loops *loops = new_loops("host");
     const tgi_dim one = 1;

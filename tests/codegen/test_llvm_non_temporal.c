@@ -123,7 +123,7 @@ Test(llvm_non_temporal, results_of_known_size_are_right_too)
     check_nothing_is_alive();
 }
 
-/* -- Which stores ---------------------------------------------------------- */
+/* -- Choice of stores ------------------------------------------------------ */
 
 Test(llvm_non_temporal, a_fence_follows_non_temporal_stores)
 {

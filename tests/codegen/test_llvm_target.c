@@ -147,7 +147,7 @@ Test(llvm_target, an_object_holds_no_tables_for_unwinding)
     compiling_end(&c);
 }
 
-Test(llvm_target, texts_are_there_if_wanted)
+Test(llvm_target, texts_are_returned_on_request)
 {
     compiling c;
     tgi_llvm_compiled compiled;
@@ -221,7 +221,7 @@ static void *compile_many(void *user)
     return NULL;
 }
 
-Test(llvm_target, threads_compile_side_by_side)
+Test(llvm_target, threads_compile_concurrently)
 {
     host();
     pthread_t threads[8];

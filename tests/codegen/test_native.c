@@ -296,7 +296,7 @@ static void check_elements(tg_variable *variable, float want)
 }
 
 /* Effects before a failing print have happened; effects after it have not. */
-Test(native, a_print_that_fails_stands_where_it_stands)
+Test(native, a_failing_print_keeps_program_order)
 {
     need_compiler();
     static const char *const modes[] = {"off", "required"};

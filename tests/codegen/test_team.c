@@ -141,7 +141,7 @@ Test(team, barriers_wait_for_who_comes_late)
     cr_assert_eq(w.n_wrong, 0);
 }
 
-/* -- How many threads ------------------------------------------------------ */
+/* -- Number of threads ----------------------------------------------------- */
 
 Test(team, has_at_least_one_and_at_most_the_requested_threads)
 {
@@ -330,7 +330,7 @@ static void mode_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 
 /* libgomp reuses its threads for the user's regions; in libomp threads
    inherit the mode of the thread that starts the region. */
-Test(team, threads_have_our_mode_inside_and_theirs_after)
+Test(team, threads_have_our_mode_inside_and_their_own_after)
 {
     const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
     for (int k = 0; k < 3; k++) {

@@ -127,7 +127,7 @@ static const instruction control_instructions[] = {
     {rg_make_switch, TGI_OP_SWITCH, false},
 };
 
-/* -- Which byte means which instruction ------------------------------------ */
+/* -- Opcodes of instructions ----------------------------------------------- */
 
 /* Positions: first composed instructions, then these again while there is space
    (in heavy programs: heavy instructions); then ops. Control instructions

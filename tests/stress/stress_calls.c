@@ -42,7 +42,7 @@ static void check(bool good, const char *what, int line)
 
 #define CHECK(condition) check(condition, #condition, __LINE__)
 
-/* -- What the threads share ------------------------------------------------ */
+/* -- Shared state ---------------------------------------------------------- */
 
 typedef struct bank {
     tg_variable *from, *to; /* in one group */
@@ -127,7 +127,7 @@ static void start(tg_trace *t, const tg_value *in, void *user)
     tg_own_variable_from(t, "unused", tg_mul(in[0], 2));
 }
 
-/* -- What a thread does ---------------------------------------------------- */
+/* -- Threads --------------------------------------------------------------- */
 
 static uint64_t random_next(uint64_t *state)
 {

@@ -144,7 +144,7 @@ static void meter_release(void *memory, size_t bytes, size_t align, void *user)
     free(memory);
 }
 
-Test(alloc, a_user_allocator_sees_every_block_come_and_go)
+Test(alloc, a_user_allocator_handles_every_block)
 {
     meter m = {0};
     tg_allocator mine = {meter_allocate, meter_release, &m};

@@ -246,7 +246,7 @@ Test(build, a_number_that_does_not_fit_is_refused)
     building_end(&w);
 }
 
-Test(build, numbers_among_themselves_find_a_common_type)
+Test(build, plain_numbers_find_a_common_type)
 {
     building w = building_begin();
     tgi_ref ints = tgi_build_2(&w.b, TGI_OP_ADD, weak_int(&w, 1),

@@ -633,7 +633,7 @@ static void refused(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, result);
 }
 
-Test(build_shape, functions_made_of_operations_refuse_under_their_own_name)
+Test(build_shape, composite_functions_report_errors_under_their_own_name)
 {
     session s;
     session_begin(&s);

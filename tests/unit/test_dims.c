@@ -90,7 +90,7 @@ Test(dims, failures_propagate_silently)
 
 /* -- Symbols and rules ----------------------------------------------------- */
 
-Test(dims, symbols_are_new_and_know_their_source)
+Test(dims, symbols_are_new_and_have_a_source)
 {
     tgi_dims *d = tgi_dims_create();
     tgi_dim n = tgi_dim_symbol(d, (tgi_symbol){3, 1});
@@ -194,7 +194,7 @@ Test(dims, the_largest_is_found_where_it_is_certain)
     check_nothing_is_alive();
 }
 
-Test(dims, broadcasts_know_ones_and_numbers)
+Test(dims, broadcasts_of_ones_and_numbers)
 {
     tgi_dims *d = tgi_dims_create();
     tgi_dim n = tgi_dim_symbol(d, anywhere);
@@ -518,7 +518,7 @@ Test(dims, values_that_do_not_fit_are_an_error)
     check_nothing_is_alive();
 }
 
-Test(dims, parts_may_be_large_where_the_whole_is_not)
+Test(dims, intermediate_terms_may_exceed_the_result)
 {
     tgi_dims *d = tgi_dims_create();
     tgi_dim n = tgi_dim_symbol(d, anywhere);

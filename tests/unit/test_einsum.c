@@ -251,7 +251,7 @@ Test(einsum, batches_are_views)
     building_end(&w);
 }
 
-Test(einsum, labels_are_merged_as_they_lie)
+Test(einsum, adjacent_labels_are_merged)
 {
     building w = building_begin();
     tgi_ref x = f32_of(&w, 2, 3, 4, 5), y = f32_of(&w, 4, 5, 6, 7);

@@ -89,7 +89,7 @@ Test(format, follows_strides)
     expect_text(repeated, "[1 1 1 ... 1 1 1]");
 }
 
-Test(format, shows_that_there_is_nothing)
+Test(format, prints_empty_tensors)
 {
     expect_text(dense(NULL, TG_F32, 1, DIMS(0)), "[]");
     expect_text(dense(NULL, TG_F32, 2, DIMS(2, 0)), "[[]\n []]");

@@ -8,7 +8,7 @@
 
 #define each_op(op) for (int op = TGI_OP_NONE + 1; op < TGI_OPS; op++)
 
-Test(op, rows_stand_in_the_order_of_the_enum)
+Test(op, rows_are_in_the_order_of_the_enum)
 {
     static const char *const names[] = {
 #define OP(ID, name, ...) #name,

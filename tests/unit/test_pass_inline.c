@@ -183,7 +183,7 @@ Test(pass_inline, two_calls_see_each_others_writes)
     check_nothing_is_alive();
 }
 
-Test(pass_inline, a_call_without_results_or_nodes_goes)
+Test(pass_inline, a_call_without_results_or_nodes_is_removed)
 {
     begin();
     tgi_graph *callee = tgi_graph_create("nothing", NULL);
@@ -227,7 +227,7 @@ static tgi_graph *make_sum(void)
     return callee;
 }
 
-Test(pass_inline, checks_come_along_with_their_place)
+Test(pass_inline, checks_are_copied_with_their_location)
 {
     begin();
     tgi_graph *callee = make_sum();
@@ -284,7 +284,7 @@ Test(pass_inline, arguments_of_unknown_extent_are_checked_against_known_ones)
                           "}\n");
 }
 
-/* -- Which calls are inlined ----------------------------------------------- */
+/* -- Choice of calls ------------------------------------------------------- */
 
 /* A chain of n nodes. */
 static tgi_graph *make_chain(int n)

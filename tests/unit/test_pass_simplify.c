@@ -194,7 +194,7 @@ Test(pass_simplify, stop_gradient_is_removed)
     check_nothing_is_alive();
 }
 
-Test(pass_simplify, magnitude_forgets_the_sign)
+Test(pass_simplify, abs_of_neg_is_abs)
 {
     begin(TG_I8);
     becomes(apply(g, ABS, apply(g, ABS, x)), ABS);

@@ -202,7 +202,7 @@ Test(pass_constant_fold, never_reads_variables)
           "}\n");
 }
 
-Test(pass_constant_fold, does_not_hoard_intermediate_results)
+Test(pass_constant_fold, frees_intermediate_results)
 {
     begin();
     static const char zeros[65536];
@@ -521,7 +521,7 @@ Test(pass_dead, drops_pure_calls_and_keeps_others)
     check_nothing_is_alive();
 }
 
-Test(pass_dead, forgets_that_plain_numbers_are_weak)
+Test(pass_dead, removes_weak_types)
 {
     begin();
     float one = 1;

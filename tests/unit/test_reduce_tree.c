@@ -325,7 +325,7 @@ Test(reduce_tree, a_matrix_times_a_vector_is_a_tree_of_products)
 }
 
 /* k is not the last axis of the matrix: k-blocks, as for any matmul. */
-Test(reduce_tree, a_vector_times_a_matrix_goes_by_panels)
+Test(reduce_tree, a_vector_times_a_matrix_is_blocked)
 {
     enum { K = 300 };
     float *a = rough(K, 21), *b = rough(2 * K, 22), out[2];

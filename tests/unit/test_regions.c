@@ -226,7 +226,7 @@ Test(regions, passes_work_inside)
     tgi_graph_release(out);
 }
 
-Test(regions, conditions_inside_are_conditions_outside)
+Test(regions, conditions_of_regions_are_lifted)
 {
     const tgi_check check = {.kind = TGI_CHECK_EQUAL,
                              .op = "mul",

@@ -234,7 +234,7 @@ Test(signature, only_extents_of_tensors_are_generalised)
     session_end(&s);
 }
 
-Test(signature, extents_that_changed_alike_stay_equal)
+Test(signature, extents_that_change_together_stay_equal)
 {
     session s;
     session_begin(&s);

@@ -57,7 +57,7 @@ Test(verify, names_node_and_place)
     refuses("tests/user.c:3: graph 'f': %3 neg: has dtype f64");
 }
 
-Test(verify, refuses_inputs_that_come_later)
+Test(verify, refuses_inputs_that_do_not_precede_their_user)
 {
     add_node(g, TGI_OP_NEG, TG_F32, s, INPUTS(3), NO_ATTR);
     refuses("%3 neg: input 0, %3, does not precede it");
@@ -262,7 +262,7 @@ Test(verify, refuses_slices_past_the_end)
     refuses("exceeds axis 1");
 }
 
-Test(verify, refuses_slices_that_come_back_from_past_the_end)
+Test(verify, refuses_reversed_slices_from_past_the_end)
 {
     reshaped(g, TGI_OP_SLICE, x, shape_of(g, 2, 2),
              ATTR(tgi_attr_slice, {0, 3}, {1, -1}));
@@ -365,7 +365,7 @@ Test(verify, refuses_starts_that_are_no_integer_scalars)
     refuses("the start is not an integer scalar");
 }
 
-Test(verify, refuses_dynamic_slices_of_more_than_there_is)
+Test(verify, refuses_dynamic_slices_larger_than_the_axis)
 {
     tgi_ref i = param(g, TG_I32, scalar_shape(g));
     add_node(g, TGI_OP_DYNAMIC_SLICE, TG_F32, shape_of(g, 2, 4), INPUTS(x, i),

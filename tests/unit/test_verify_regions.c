@@ -15,7 +15,7 @@ Test(verify_regions, refuses_a_node_without_graphs)
     refuses("%4 switch: has 24 bytes of attribute");
 }
 
-Test(verify_regions, refuses_more_graphs_than_there_is_room_for)
+Test(verify_regions, refuses_more_graphs_than_the_attribute_holds)
 {
     tgi_ref a = switch_of(GRAPHS(doubled(), negated()), n, x);
     tgi_node *node = (tgi_node *)(uintptr_t)tgi_graph_node(g, a);
@@ -86,7 +86,7 @@ Test(verify_regions, refuses_a_parameter_that_is_a_variable_in_some_graphs_only)
     refuses("%4 switch: input 2 is a variable in some graphs only");
 }
 
-Test(verify_regions, refuses_a_written_variable_that_is_there_twice)
+Test(verify_regions, refuses_a_written_variable_that_is_passed_twice)
 {
     tgi_graph *graph = region("twice", true);
     variable(graph, TG_F32, s);

@@ -510,7 +510,7 @@ static bool check_number(const void *user, uint64_t number, void *into)
     return is_good;
 }
 
-static void tell(const void *user, uint64_t number, int status)
+static void report(const void *user, uint64_t number, int status)
 {
     const options *o = user;
     if (number == o->count * N_FORMATS)
@@ -535,13 +535,13 @@ static uint64_t fuzz(const options *o)
     tally t = {0};
     uint64_t n_passed = 0, n_failed = 0;
     const workers w = {.count = o->count * N_FORMATS,
-                       .most_failures = 20,
+                       .max_failures = 20,
                        .n_jobs = o->n_jobs,
                        .seconds = MAX_SECONDS,
                        .user = o,
                        .check = check_number,
                        .tally_bytes = sizeof(tally),
-                       .tell = tell,
+                       .report = report,
                        .add = add_tally};
     workers_run(&w, &t, &n_passed, &n_failed);
     for (int i = 0; i < N_FORMATS; i++) {
@@ -569,7 +569,7 @@ static bool parse(int argc, char **argv, options *o)
         else if (value && strcmp(argv[i], "--only") == 0)
             o->only = strtoull(value, NULL, 0), o->is_only = true;
         else if (value && strcmp(argv[i], "--jobs") == 0 &&
-                 atoi(value) >= 1 && atoi(value) <= WORKERS_MOST)
+                 atoi(value) >= 1 && atoi(value) <= WORKERS_MAX)
             o->n_jobs = atoi(value);
         else
             return argument_is_wrong("fuzz_files", argc, argv, i);

@@ -295,6 +295,7 @@ plain_tests = \
 	tests/stress/stress_cache \
 	tests/stress/stress_calls \
 	tests/stress/stress_compile \
+	tests/stress/stress_data \
 	tests/stress/stress_disk_cache \
 	tests/stress/stress_forks \
 	tests/stress/stress_teams \
@@ -325,6 +326,7 @@ tests_stress_stress_cache_LDADD = libtgjit.la
 tests_stress_stress_calls_LDADD = $(plain_ldadd)
 tests_stress_stress_compile_LDADD = $(plain_ldadd)
 tests_stress_stress_forks_LDADD = $(plain_ldadd)
+tests_stress_stress_data_LDADD = $(plain_ldadd)
 tests_stress_stress_disk_cache_LDADD = $(plain_ldadd)
 tests_stress_stress_teams_LDADD = $(plain_ldadd)
 tests_stress_thread_limits_LDADD = $(plain_ldadd)

@@ -11,6 +11,7 @@ unit_tests = \
 	tests/api/test_bad_input_callbacks \
 	tests/api/test_bad_input_calls \
 	tests/api/test_bad_input_control \
+	tests/api/test_bad_input_data \
 	tests/api/test_bad_input_gradient \
 	tests/api/test_bad_input_ops \
 	tests/api/test_bad_input_regions \
@@ -508,6 +509,7 @@ EXTRA_DIST += \
 	tests/support/api.h \
 	tests/support/building.h \
 	tests/support/control.h \
+	tests/support/datasets.h \
 	tests/corpus/control.hex \
 	tests/corpus/jit.hex \
 	tests/corpus/mutants.hex \

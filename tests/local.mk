@@ -11,6 +11,7 @@ unit_tests = \
 	tests/api/test_bad_input_callbacks \
 	tests/api/test_bad_input_calls \
 	tests/api/test_bad_input_control \
+	tests/api/test_bad_input_data \
 	tests/api/test_bad_input_gradient \
 	tests/api/test_bad_input_ops \
 	tests/api/test_bad_input_regions \
@@ -295,6 +296,7 @@ plain_tests = \
 	tests/stress/stress_cache \
 	tests/stress/stress_calls \
 	tests/stress/stress_compile \
+	tests/stress/stress_data \
 	tests/stress/stress_disk_cache \
 	tests/stress/stress_forks \
 	tests/stress/stress_teams \
@@ -325,6 +327,7 @@ tests_stress_stress_cache_LDADD = libtgjit.la
 tests_stress_stress_calls_LDADD = $(plain_ldadd)
 tests_stress_stress_compile_LDADD = $(plain_ldadd)
 tests_stress_stress_forks_LDADD = $(plain_ldadd)
+tests_stress_stress_data_LDADD = $(plain_ldadd)
 tests_stress_stress_disk_cache_LDADD = $(plain_ldadd)
 tests_stress_stress_teams_LDADD = $(plain_ldadd)
 tests_stress_thread_limits_LDADD = $(plain_ldadd)
@@ -507,6 +510,7 @@ EXTRA_DIST += \
 	tests/support/api.h \
 	tests/support/building.h \
 	tests/support/control.h \
+	tests/support/datasets.h \
 	tests/corpus/control.hex \
 	tests/corpus/jit.hex \
 	tests/corpus/mutants.hex \

@@ -48,6 +48,14 @@ TG_API TG_MUST_CHECK tg_dataset *
 tg_dataset_from_at(tg_context *ctx, const tg_operand *tensors, size_t n,
                    tg_site site);
 
+/*
+ * The same for the arrays of n .npy files, mapped into memory as tg_npy_load
+ * does it: tg_dataset_from_npy(ctx, (const char *[]){"x.npy", "y.npy"}, 2).
+ */
+TG_API TG_MUST_CHECK tg_dataset *
+tg_dataset_from_npy_at(tg_context *ctx, const char *const *paths, size_t n,
+                       tg_site site);
+
 /* The element that a generator is to fill. */
 typedef struct tg_element tg_element;
 
@@ -237,6 +245,8 @@ TG_END_DECLS
 #ifndef __cplusplus
 
 #define tg_dataset_from(ctx, ...) tg_dataset_from_at(ctx, __VA_ARGS__, TG_HERE)
+#define tg_dataset_from_npy(ctx, ...) \
+    tg_dataset_from_npy_at(ctx, __VA_ARGS__, TG_HERE)
 #define tg_dataset_map(dataset, function) \
     tg_dataset_map_at(dataset, function, TG_HERE)
 #define tg_dataset_filter(dataset, function) \
@@ -256,6 +266,12 @@ inline tg_dataset *tg_dataset_from(tg_context *ctx, tg_ins tensors,
                                    tg_site site = TG_HERE)
 {
     return tg_dataset_from_at(ctx, tensors.begin(), tensors.size(), site);
+}
+inline tg_dataset *tg_dataset_from_npy(tg_context *ctx,
+                                       const char *const *paths, size_t n,
+                                       tg_site site = TG_HERE)
+{
+    return tg_dataset_from_npy_at(ctx, paths, n, site);
 }
 inline tg_dataset *tg_dataset_map(tg_dataset *dataset, tg_function *function,
                                   tg_site site = TG_HERE)

@@ -840,3 +840,28 @@ Test(cxx, files_are_written_and_read)
     tg_context_release(ctx);
     check_nothing_is_alive();
 }
+
+/* -- Datasets -------------------------------------------------------------- */
+
+Test(cxx, datasets_read_as_in_c)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_tensor *x = vector_of(ctx, {1, 2, 3}), *batch = NULL;
+    tg_function *f = tg_function_create(ctx, twice, NULL, NULL);
+    tg_dataset *d = tg_dataset_map(tg_dataset_from(ctx, TG_ARGS(x)), f);
+    d = tg_dataset_zip(TG_DATASETS(d, tg_dataset_from(ctx, {x})));
+    d = tg_dataset_batch(tg_dataset_enumerate(d), 2, TG_KEEP_REMAINDER);
+    tg_iterator *it = tg_iterate(d);
+    int n = 0;
+    while (tg_next(it, TG_RESULTS(nullptr, &batch)) == TG_OK)
+        cr_assert_eq(tg_tensor_f32(batch)[0], n++ ? 6 : 2);
+    cr_assert_eq(n, 2);
+    cr_assert_eq(tg_next(it, {&batch}), TG_END_OF_DATA);
+    tg_iterator_release(it);
+    tg_dataset_release(d);
+    tg_tensor_release(batch);
+    tg_tensor_release(x);
+    tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}

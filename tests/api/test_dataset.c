@@ -1,27 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_dataset.c - datasets beyond the promises: bad input, result slots, bound
- * calls that iterators feed, generators, caches, interleaving, threads, forks,
- * and failing allocations.
+ * test_dataset.c - datasets beyond the promises: files, result slots, bound calls
+ * that iterators feed, generators, caches, interleaving, threads, forks, and
+ * failing allocations.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "support/api.h"
-
-static tg_dataset *count_to(tg_context *ctx, int64_t n)
-{
-    int64_t data[64];
-    cr_assert(n <= 64);
-    for (int64_t i = 0; i < n; i++)
-        data[i] = i;
-    tg_tensor *x = tg_tensor_copy(ctx, data, TG_I64, TG_DIMS(n));
-    tg_dataset *d = x ? tg_dataset_from(ctx, TG_ARGS(x)) : NULL;
-    tg_tensor_release(x);
-    return d;
-}
+#include "support/datasets.h"
 
 /* Takes over a dataset of i64 scalars; adds up an iteration. -1: an error. */
 static int64_t sum_of(tg_dataset *d)
@@ -36,82 +24,7 @@ static int64_t sum_of(tg_dataset *d)
     return status == TG_END_OF_DATA ? sum : -1;
 }
 
-/* -- Bad input ------------------------------------------------------------- */
-
-Test(dataset, null_goes_through_all_steps_and_keeps_the_first_error)
-{
-    session s;
-    session_begin(&s);
-    tg_dataset *d = tg_dataset_batch(count_to(s.ctx, 3), 0, TG_KEEP_REMAINDER);
-    check_record(TG_ERROR_INVALID_ARGUMENT, "tg_dataset_batch", "0");
-    d = tg_dataset_shuffle(d, 0, 1, TG_RESHUFFLE);
-    d = tg_dataset_repeat(tg_dataset_take(tg_dataset_skip(d, -1), -1), -2);
-    d = tg_dataset_zip(TG_DATASETS(count_to(s.ctx, 1), d));
-    d = tg_dataset_interleave(TG_DATASETS(d, count_to(s.ctx, 1)), 0);
-    d = tg_dataset_prefetch(tg_dataset_cache(tg_dataset_enumerate(d)), 0);
-    d = tg_dataset_filter(tg_dataset_map(d, NULL), NULL);
-    d = tg_dataset_interleave_map(d, NULL, NULL, 0, 0);
-    cr_assert_null(d);
-    cr_assert_null(tg_iterate(d));
-    check_record(TG_ERROR_INVALID_ARGUMENT, "tg_dataset_batch", "0");
-    session_end(&s);
-}
-
-#define check_rejected(d, ...) \
-    do { \
-        tg_error_clear(); \
-        cr_assert_null(d); \
-        check_record(TG_ERROR_INVALID_ARGUMENT, __VA_ARGS__); \
-    } while (0)
-
-Test(dataset, impossible_numbers_are_rejected)
-{
-    session s, other;
-    session_begin(&s);
-    session_begin(&other);
-    tg_function *f = tg_function_create(other.ctx, NULL, NULL, NULL);
-    check_rejected(tg_dataset_batch(count_to(s.ctx, 1), -3, TG_KEEP_REMAINDER),
-                   "tg_dataset_batch", "-3");
-    check_rejected(tg_dataset_batch(count_to(s.ctx, 1), 1, (tg_remainder)7),
-                   "7");
-    check_rejected(tg_dataset_shuffle(count_to(s.ctx, 1), 0, 1, TG_RESHUFFLE),
-                   "tg_dataset_shuffle");
-    check_rejected(
-        tg_dataset_shuffle(count_to(s.ctx, 1), 1, 1, (tg_shuffle_order)9), "9");
-    check_rejected(tg_dataset_repeat(count_to(s.ctx, 1), -2), "TG_FOREVER");
-    check_rejected(tg_dataset_take(count_to(s.ctx, 1), -1), "negative");
-    check_rejected(tg_dataset_skip(count_to(s.ctx, 1), -1), "negative");
-    check_rejected(tg_dataset_prefetch(count_to(s.ctx, 1), 0), "depth");
-    check_rejected(tg_dataset_prefetch(count_to(s.ctx, 1), 1 << 20), "depth");
-    check_rejected(tg_dataset_interleave(TG_DATASETS(count_to(s.ctx, 1)), 0),
-                   "block");
-    check_rejected(tg_dataset_interleave(TG_DATASETS(), 1), "no datasets");
-    check_rejected(tg_dataset_zip(TG_DATASETS()), "no datasets");
-    check_rejected(tg_dataset_zip(TG_DATASETS(NULL)), "NULL");
-    check_rejected(
-        tg_dataset_zip(TG_DATASETS(count_to(s.ctx, 1), count_to(other.ctx, 1))),
-        "another context");
-    check_rejected(tg_dataset_map(count_to(s.ctx, 1), NULL), "NULL");
-    if (f)
-        check_rejected(tg_dataset_map(count_to(s.ctx, 1), f),
-                       "another context");
-    check_rejected(tg_dataset_from(s.ctx, TG_ARGS()), "no tensors");
-    check_rejected(tg_dataset_from(NULL, TG_ARGS(1)), "context");
-    check_rejected(tg_dataset_from(s.ctx, TG_ARGS(1)), "not a tensor");
-    check_rejected(tg_dataset_from_generator(s.ctx, NULL, 0, NULL, NULL),
-                   "specs");
-    const tg_spec spec = TG_SPEC(TG_F32);
-    check_rejected(tg_dataset_from_generator(s.ctx, &spec, 1, NULL, NULL),
-                   "next");
-    check_rejected(tg_iterate(NULL), "NULL");
-    check_fails(tg_next(NULL, TG_RESULTS()), TG_ERROR_INVALID_ARGUMENT, "NULL");
-    check_fails(tg_next_bound(NULL, NULL), TG_ERROR_INVALID_ARGUMENT, "NULL");
-    tg_dataset_release(NULL);
-    tg_iterator_release(NULL);
-    tg_function_release(f);
-    tg_context_release(other.ctx);
-    session_end(&s);
-}
+/* -- Chains and files ------------------------------------------------------ */
 
 Test(dataset, a_chain_has_a_limit)
 {
@@ -124,6 +37,33 @@ Test(dataset, a_chain_has_a_limit)
     cr_assert_eq(sum_of(tg_dataset_retain(d)), 1);
     cr_assert_null(tg_dataset_take(d, 2));
     check_record(TG_ERROR_LIMIT, "tg_dataset_take", "100");
+    session_end(&s);
+}
+
+Test(dataset, npy_files_are_sliced_like_tensors)
+{
+    session s;
+    session_begin(&s);
+    char path[64];
+    snprintf(path, sizeof(path), "/tmp/tgjit-data-%d.npy", (int)getpid());
+    tg_tensor *x = f32_vector(s.ctx, 1, 2, 3);
+    check_works(tg_npy_save(x, path));
+    const char *paths[] = {path, path}, *missing[] = {path, "/nowhere.npy"};
+    tg_dataset *d =
+        tg_dataset_prefetch(tg_dataset_from_npy(s.ctx, paths, 2), 2);
+    tg_iterator *it = tg_iterate(d);
+    for (int i = 1; i <= 3; i++) {
+        float a, b;
+        check_works(tg_next(it, TG_RESULTS(&a, &b)));
+        cr_assert(a == (float)i && b == (float)i);
+    }
+    cr_assert_eq(tg_next(it, TG_RESULTS()), TG_END_OF_DATA);
+    cr_assert_null(tg_dataset_from_npy(s.ctx, missing, 2));
+    check_record(TG_ERROR_FILE, "nowhere.npy");
+    unlink(path);
+    tg_iterator_release(it);
+    tg_dataset_release(d);
+    tg_tensor_release(x);
     session_end(&s);
 }
 

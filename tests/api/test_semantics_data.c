@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "jit.h"
-#include "support/api.h"
+#include "support/datasets.h"
 
 static const char *const jit_modes[] = {"off", "required", "auto"};
 enum { N_JIT_MODES = 3 };
@@ -29,17 +29,6 @@ static tg_tensor *pairs(tg_context *ctx, int64_t n)
         data[2 * i + 1] = (float)i + 0.5f;
     }
     return x;
-}
-
-static tg_dataset *count_to(tg_context *ctx, int64_t n)
-{
-    tg_tensor *x = tg_tensor_create(ctx, TG_I64, TG_DIMS(n), tg_zeros());
-    int64_t *data = tg_tensor_data(x);
-    for (int64_t i = 0; i < n; i++)
-        data[i] = i;
-    tg_dataset *d = tg_dataset_from(ctx, TG_ARGS(x));
-    tg_tensor_release(x);
-    return d;
 }
 
 /* Takes over a dataset of i64 scalars; checks all of them. */

@@ -204,7 +204,7 @@ static bool bundle_scenario(void)
     TG_AUTO(tg_function) f =
         ctx ? tg_function_create(ctx, train, NULL, NULL) : NULL;
     TG_AUTO(tg_tensor) x =
-        f ? tg_tensor_create(ctx, TG_F32, TG_DIMS(3, 3), tg_ones(), tg_zeros()) : NULL;
+        f ? tg_tensor_create(ctx, TG_F32, TG_DIMS(3, 3), tg_ones()) : NULL;
     model m = {{NULL, NULL}, {NULL, NULL}};
     tg_variable **members[] = {&m.first.weights, &m.first.bias,
                                &m.second.weights, &m.second.bias};

@@ -118,7 +118,7 @@ Test(tensor, text_has_the_format_of_prints)
     const float data[] = {1, -2.5f, INFINITY, 1e-20f, 0, 3};
     tg_tensor *x[] = {tg_tensor_copy(s.ctx, data, TG_F32, TG_DIMS(2, 3)),
                       tg_tensor_copy(s.ctx, data, TG_F32, TG_SCALAR),
-                      tg_tensor_create(s.ctx, TG_I64, TG_DIMS(9), tg_ones(), tg_zeros()),
+                      tg_tensor_create(s.ctx, TG_I64, TG_DIMS(9), tg_ones()),
                       tg_tensor_create(s.ctx, TG_I8, TG_DIMS(0, 2), tg_zeros())};
     static const char *const types[] = {"f32[2,3]", "f32[]", "i64[9]",
                                         "i8[0,2]"};
@@ -200,11 +200,11 @@ Test(tensor, initialisers_fill_new_tensors)
     session s;
     session_begin(&s);
     const double data[] = {1, 2, 3};
-    tg_tensor *ones = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2), tg_ones(), tg_zeros());
+    tg_tensor *ones = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2), tg_ones());
     tg_tensor *copied =
         tg_tensor_create(s.ctx, TG_F64, TG_DIMS(3), tg_from_data(data));
     tg_tensor *bytes = tg_tensor_create(s.ctx, TG_U8, TG_DIMS(3), tg_fill(255));
-    tg_tensor *truth = tg_tensor_create(s.ctx, TG_BOOL, TG_DIMS(2), tg_ones(), tg_zeros());
+    tg_tensor *truth = tg_tensor_create(s.ctx, TG_BOOL, TG_DIMS(2), tg_ones());
     cr_assert_eq(memcmp(tg_tensor_data(copied), data, sizeof data), 0);
     cr_assert(tg_tensor_u8(bytes)[2] == 255 && tg_tensor_bool(truth)[1]);
     check_f32(ones, 1, 1);
@@ -231,7 +231,7 @@ Test(tensor, initialisers_fill_new_tensors)
         tg_tensor_create(s.ctx, TG_I32, TG_DIMS(2), tg_uniform(0, 1)));
     cr_assert_neq(tg_error_last()->status, TG_OK);
     cr_assert_null(
-        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2), tg_orthogonal(1), tg_zeros()));
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2), tg_orthogonal(1)));
     cr_assert_neq(tg_error_last()->status, TG_OK);
     session_end(&s);
 }

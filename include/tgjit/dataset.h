@@ -255,8 +255,8 @@ TG_END_DECLS
 
 /* Expands to two arguments: an array of up to 32 datasets, and its length. */
 #define TG_DATASETS(...) \
-    __VA_OPT__((tg_dataset *const[]){__VA_ARGS__} +) \
-    0, (size_t)TG_COUNT(__VA_ARGS__)
+    TG_ARRAY(tg_dataset *, TG_ITSELF, __VA_ARGS__), \
+        (size_t)TG_COUNT(__VA_ARGS__)
 
 #else /* __cplusplus */
 

@@ -29,7 +29,7 @@
 
 /* The address of an array of m(a), m(b), ...; 0 without arguments. */
 #define TG_ARRAY(type, m, ...) \
-    __VA_OPT__((const type[]){TG_MAP(m, __VA_ARGS__)} +) 0
+    __VA_OPT__((type const[]){TG_MAP(m, __VA_ARGS__)} +) 0
 #define TG_ITSELF(x) x
 
 #define TG_MAP(m, ...) \

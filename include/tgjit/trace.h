@@ -189,6 +189,12 @@ inline void tg_print(tg_located<tg_trace *> t, const char *format,
 {
     tg_print(t.value, format, {first, tg_in(others)...}, t.site);
 }
+template <typename... more>
+inline void tg_assert(tg_located<tg_trace *> t, tg_in condition,
+                      const char *format, tg_in first, const more &...others)
+{
+    tg_assert(t.value, condition, format, {first, tg_in(others)...}, t.site);
+}
 inline int64_t tg_static_int(tg_trace *t, size_t arg, tg_site site = TG_HERE)
 {
     return tg_static_int_at(t, arg, site);

@@ -379,6 +379,7 @@ static void accumulate(tg_trace *t, const tg_value *in, void *user)
     tg_print(t, "plain");
     tg_assert(t, tg_gt(in[1], 0), "%v and %v", {in[1], before});
     tg_assert(t, true, "plain");
+    tg_assert(t, tg_lt(in[1], 1000), "%t: %v, %v", in[1], before, 1);
     tg_return(t, {calls, first});
 }
 

@@ -94,7 +94,7 @@ static bool jit_is_available(reason *out_why)
 {
     tg_context *ctx = backend_context(BACKEND_JIT, 1);
     tg_function *f = tg_function_create(ctx, trace_tanh, NULL, NULL);
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(16));
+    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(16), tg_zeros());
     tg_tensor *y = NULL;
     const bool did =
         f && x && tg_call(f, TG_ARGS(x), TG_RESULTS(&y)) == TG_OK;

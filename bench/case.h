@@ -87,7 +87,7 @@ struct bench_case {
     const char *name;
     const case_size *sizes;
     const case_family *family;
-    const void *what;     /* tensor_case, graph_case or process_case */
+    const void *what;     /* tensor_case, graph_case, data_case, … */
     bool is_serial;       /* measured with one thread only */
     double bytes, flops;  /* per element, or per multiply-add of a matrix
                              product; 0: not reported */

@@ -61,28 +61,59 @@ static void trace_lorenz_step(tg_trace *t, const tg_value *in, void *user)
               tg_add(z, tg_mul(dz, LORENZ_STEP)));
 }
 
-static void trace_lorenz(tg_trace *t, const tg_value *in, void *user)
+static void trace_lorenz_loop(tg_trace *t, const tg_value *in,
+                              tg_callback *step)
 {
-    (void)user;
     tg_value end[3];
-    tg_for(LORENZ_STEPS, trace_lorenz_step, NULL,
-           TG_ARGS(in[0], in[1], in[2]), end, 3);
+    tg_for(LORENZ_STEPS, step, NULL, TG_ARGS(in[0], in[1], in[2]), end, 3);
     tg_return(t, end[0], end[1], end[2]);
 }
 
-const tensor_case lorenz_case = {
-    .callback = trace_lorenz,
-    .kernels = {[BACKEND_C] = plain_lorenz},
-    .inputs = {INPUT_SCALAR(TG_F64, 1), INPUT_SCALAR(TG_F64, 1),
-               INPUT_SCALAR(TG_F64, 1)},
-    .results = {{TG_F64, SHAPE_SCALAR},
-                {TG_F64, SHAPE_SCALAR},
-                {TG_F64, SHAPE_SCALAR}},
-    .absolute = 1e-8,
-};
+static void trace_lorenz(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    trace_lorenz_loop(t, in, trace_lorenz_step);
+}
+
+#define LORENZ_CASE(trace) \
+    { \
+        .callback = trace, \
+        .kernels = {[BACKEND_C] = plain_lorenz}, \
+        .inputs = {INPUT_SCALAR(TG_F64, 1), INPUT_SCALAR(TG_F64, 1), \
+                   INPUT_SCALAR(TG_F64, 1)}, \
+        .results = {{TG_F64, SHAPE_SCALAR}, \
+                    {TG_F64, SHAPE_SCALAR}, \
+                    {TG_F64, SHAPE_SCALAR}}, \
+        .absolute = 1e-8, \
+    }
+
+const tensor_case lorenz_case = LORENZ_CASE(trace_lorenz);
 
 const case_size lorenz_sizes[] = {
     SIZE_TIMED("lorenz", 0, LORENZ_STEPS),
+    SIZES_END,
+};
+
+/* -- lorenz_assert: the same with an assert in every step ------------------ */
+
+static void trace_lorenz_assert_step(tg_trace *t, const tg_value *in,
+                                     void *user)
+{
+    tg_assert(t, tg_lt(tg_abs(in[1]), 100.0), "x is %v in step %v", in[1],
+              in[0]);
+    trace_lorenz_step(t, in, user);
+}
+
+static void trace_lorenz_assert(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    trace_lorenz_loop(t, in, trace_lorenz_assert_step);
+}
+
+const tensor_case lorenz_assert_case = LORENZ_CASE(trace_lorenz_assert);
+
+const case_size lorenz_assert_sizes[] = {
+    SIZE_TIMED("lorenz_assert", 0, LORENZ_STEPS),
     SIZES_END,
 };
 

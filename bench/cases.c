@@ -41,6 +41,12 @@
         .what = &the_case, .is_serial = true, \
     }
 
+#define DATA(case_name, the_case, the_sizes) \
+    { \
+        .name = case_name, .sizes = the_sizes, .family = &data_family, \
+        .what = &the_case, .is_serial = true, \
+    }
+
 #define PROCESS(case_name, its_kind) \
     { \
         .name = case_name, .sizes = process_sizes, .family = &process_family, \
@@ -73,6 +79,7 @@ const bench_case all_cases[] = {
     TENSOR("attention", attention_case, attention_sizes, 0, 4),
     LOOP(scan_case, scan_sizes),
     LOOP(lorenz_case, lorenz_sizes),
+    LOOP(lorenz_assert_case, lorenz_assert_sizes),
     LOOP(wave_case, wave_sizes),
     TENSOR("loop", while_case, while_sizes, 0, 92 * WHILE_ITERATIONS),
     LOOP_OF("gradient", scan_gradient_case, scan_sizes),
@@ -81,6 +88,9 @@ const bench_case all_cases[] = {
     CALL("run", run_case),
     CALL("run_group", run_group_case),
     CALL("call", call_case),
+    DATA("feed", feed_case, feed_sizes),
+    DATA("pipeline", pipeline_case, pipeline_sizes),
+    DATA("pipeline_prefetch", prefetch_case, pipeline_sizes),
     GRAPH("trace", trace_case),
     GRAPH("passes", passes_case),
     GRAPH("compile", compile_case),

@@ -22,6 +22,8 @@ bench_tgjit_bench_SOURCES = \
 	bench/cases.h \
 	bench/compare.c \
 	bench/compare.h \
+	bench/data_case.c \
+	bench/data_case.h \
 	bench/graph_case.c \
 	bench/graph_case.h \
 	bench/inputs.c \

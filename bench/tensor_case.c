@@ -37,7 +37,7 @@ struct runner {
     tg_bound *bound;
     case_args args;
     tg_tensor *out_tensors[KERNEL_RESULTS];
-    tg_tensor **out[KERNEL_RESULTS];
+    tg_result out[KERNEL_RESULTS];
     size_t n_out;
 };
 
@@ -64,7 +64,7 @@ static bool prepare_results(runner *r)
                            shape.rank, shape.dims);
         if (!r->out_tensors[i])
             return false;
-        r->out[i] = &r->out_tensors[i];
+        r->out[i] = TG_OUT(&r->out_tensors[i]);
         r->n_out = i + 1;
     }
     return true;

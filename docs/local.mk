@@ -8,13 +8,17 @@ dist_doc_DATA += \
 	docs/AHEAD_OF_TIME.md \
 	docs/ARCHITECTURE.md \
 	docs/CACHE.md \
+	docs/DATASETS.md \
 	docs/DEBUGGING.md \
+	docs/FILES.md \
+	docs/FROM_TENSORFLOW.md \
 	docs/GLOSSARY.md \
 	docs/GRADIENTS.md \
 	docs/NUMERICS.md \
 	docs/OPS.md \
 	docs/PERFORMANCE.md \
-	docs/STYLE.md
+	docs/STYLE.md \
+	docs/VARIABLES.md
 
 dist_man_MANS = \
 	docs/man/tgjit-bench.1 \
@@ -30,3 +34,14 @@ docs_ops_table_LDADD = libtgjit-core.la
 .PHONY: update-ops-doc
 update-ops-doc: docs/ops_table
 	docs/ops_table >$(top_srcdir)/docs/OPS.md
+
+# Pastes the programs of examples/from_tensorflow and their output into the page;
+# tests/scripts/check-from-tensorflow.sh compares them.
+EXTRA_DIST += docs/paste_examples.awk
+.PHONY: update-from-tensorflow
+update-from-tensorflow:
+	$(AWK) -v docs=$(top_srcdir)/docs \
+		-f $(top_srcdir)/docs/paste_examples.awk \
+		$(top_srcdir)/docs/FROM_TENSORFLOW.md >from-tensorflow.tmp
+	cp from-tensorflow.tmp $(top_srcdir)/docs/FROM_TENSORFLOW.md
+	rm -f from-tensorflow.tmp

@@ -22,7 +22,7 @@ typedef struct world {
     tg_value kept;     /* a value of a trace that has ended */
 } world;
 
-enum { MISTAKES = 10 };
+enum { MISTAKES = 11 };
 
 /* Makes the mistake that the last argument selects. */
 static void mistaken(tg_trace *t, const tg_value *in, void *user)
@@ -63,6 +63,9 @@ static void mistaken(tg_trace *t, const tg_value *in, void *user)
     case 9:
         tg_apply(w->self, TG_ARGS(x, i, TG_STATIC(9)), &y, 1);
         break;
+    case 10:
+        tg_assert(t, tg_lt(i, 3), "an index of %v is above 2", i);
+        break;
     }
     tg_return(t, y);
 }
@@ -80,12 +83,12 @@ int main(void)
     int32_t numbers[] = {0, 1, 2, 3};
     w.v = tg_variable_create(ctx, "v", TG_F32, TG_DIMS(5), tg_zeros());
     w.self = tg_function_create(ctx, mistaken, &w, NULL);
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(2, 3));
+    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(2, 3), tg_zeros());
     tg_tensor *i = tg_tensor_wrap(ctx, numbers, TG_I32, TG_DIMS(4));
     check(w.v && w.self && x && i);
 
     for (int number = 0; number < MISTAKES; number++)
-        tell(tg_call(w.self, TG_ARGS(x, i, TG_STATIC(number)), TG_NO_RESULTS));
+        tell(tg_call(w.self, TG_ARGS(x, i, TG_STATIC(number)), TG_RESULTS()));
 
     /* Outside of callbacks: an operation, and a result of another shape. */
     if (!tg_is_valid(tg_exp(1.0)))

@@ -4,9 +4,8 @@
 # them; `make check' runs each and compares its output with NAME.expected.
 
 examples = \
-	examples/batches \
-	examples/bundle \
-	examples/counter \
+	examples/checkpoint \
+	examples/dataset_batches \
 	examples/epoch \
 	examples/errors \
 	examples/hot_loop \
@@ -15,19 +14,16 @@ examples = \
 	examples/mlp_train \
 	examples/newton \
 	examples/ode_fit \
-	examples/own_variable_gradient \
 	examples/power_iteration \
 	examples/readme \
 	examples/retrace \
 	examples/running_stats \
-	examples/tour \
-	examples/value_or_variable
+	examples/tour
 example_ldadd = libtgjit.la $(LIBM)
 
 # Each needs a line: examples_NAME_LDADD = $(example_ldadd)
-examples_batches_LDADD = $(example_ldadd)
-examples_bundle_LDADD = $(example_ldadd)
-examples_counter_LDADD = $(example_ldadd)
+examples_checkpoint_LDADD = $(example_ldadd)
+examples_dataset_batches_LDADD = $(example_ldadd)
 examples_epoch_LDADD = $(example_ldadd)
 examples_errors_LDADD = $(example_ldadd)
 examples_hot_loop_LDADD = $(example_ldadd)
@@ -36,13 +32,51 @@ examples_lorenz_LDADD = $(example_ldadd)
 examples_mlp_train_LDADD = $(example_ldadd)
 examples_newton_LDADD = $(example_ldadd)
 examples_ode_fit_LDADD = $(example_ldadd)
-examples_own_variable_gradient_LDADD = $(example_ldadd)
 examples_power_iteration_LDADD = $(example_ldadd)
 examples_readme_LDADD = $(example_ldadd)
 examples_retrace_LDADD = $(example_ldadd)
 examples_running_stats_LDADD = $(example_ldadd)
 examples_tour_LDADD = $(example_ldadd)
-examples_value_or_variable_LDADD = $(example_ldadd)
+
+if HAVE_CXX17
+examples += examples/cxx_tour
+endif
+examples_cxx_tour_SOURCES = examples/cxx_tour.cpp
+examples_cxx_tour_LDADD = $(example_ldadd)
+EXTRA_DIST += examples/cxx_tour.expected
+
+# Small TensorFlow programs in C, in the order of docs/FROM_TENSORFLOW.md. The
+# number 06 is kept for a shared convolutional feature extractor.
+examples += \
+	examples/from_tensorflow/01_shared_counter \
+	examples/from_tensorflow/02_bundle_signature \
+	examples/from_tensorflow/03_batches \
+	examples/from_tensorflow/04_scope_constant \
+	examples/from_tensorflow/05_shared_first_layer \
+	examples/from_tensorflow/07_scalar_signature \
+	examples/from_tensorflow/08_vector_and_scalar \
+	examples/from_tensorflow/09_model_struct \
+	examples/from_tensorflow/10_runtime_arguments \
+	examples/from_tensorflow/11_host_function \
+	examples/from_tensorflow/12_dataset_pairs \
+	examples/from_tensorflow/13_gradient_inside \
+	examples/from_tensorflow/14_wrong_way \
+	examples/from_tensorflow/15_variable_argument
+examples_from_tensorflow_01_shared_counter_LDADD = $(example_ldadd)
+examples_from_tensorflow_02_bundle_signature_LDADD = $(example_ldadd)
+examples_from_tensorflow_03_batches_LDADD = $(example_ldadd)
+examples_from_tensorflow_04_scope_constant_LDADD = $(example_ldadd)
+examples_from_tensorflow_05_shared_first_layer_LDADD = $(example_ldadd)
+examples_from_tensorflow_07_scalar_signature_LDADD = $(example_ldadd)
+examples_from_tensorflow_08_vector_and_scalar_LDADD = $(example_ldadd)
+examples_from_tensorflow_09_model_struct_LDADD = $(example_ldadd)
+examples_from_tensorflow_10_runtime_arguments_LDADD = $(example_ldadd)
+examples_from_tensorflow_11_host_function_LDADD = $(example_ldadd)
+examples_from_tensorflow_12_dataset_pairs_LDADD = $(example_ldadd)
+examples_from_tensorflow_13_gradient_inside_LDADD = $(example_ldadd)
+examples_from_tensorflow_14_wrong_way_LDADD = $(example_ldadd)
+examples_from_tensorflow_15_variable_argument_LDADD = $(example_ldadd)
+EXTRA_DIST += examples/from_tensorflow/check.h
 
 noinst_PROGRAMS += $(examples)
 

@@ -28,17 +28,9 @@ static float random_number(void)
 
 /* -- The model ------------------------------------------------------------- */
 
-typedef struct model {
-    tg_variable *w1, *b1, *w2, *b2, *w3, *b3;
-} model;
+TG_DEFINE_BUNDLE(model, w1, b1, w2, b2, w3, b3)
 
 enum { PARAMETERS = 6 };
-
-static const tg_bundle_field model_fields[] = {
-    TG_FIELD(model, w1), TG_FIELD(model, b1), TG_FIELD(model, w2),
-    TG_FIELD(model, b2), TG_FIELD(model, w3), TG_FIELD(model, b3),
-};
-static const tg_bundle_type model_type = TG_BUNDLE(model, model_fields);
 
 static tg_variable *weights(tg_context *ctx, const char *name, int64_t rows,
                             int64_t columns, float size)
@@ -82,11 +74,9 @@ static void train_step(tg_trace *t, const tg_value *in, void *user)
     const tg_value loss =
         tg_mean(tg_softmax_cross_entropy(logits, in[1]), TG_ALL_AXES);
 
-    const tg_operand all[] = {tg_bundle_of(&model_type, m)};
     tg_variable *parameters[PARAMETERS];
     tg_value gradients[PARAMETERS];
-    tg_gradients(loss, all, 1, gradients);
-    tg_bundle_variables(&model_type, m, TG_ALL_VARIABLES, parameters,
+    tg_bundle_gradients(loss, &model_type, m, parameters, gradients,
                         PARAMETERS);
     for (int i = 0; i < PARAMETERS; i++)
         tg_assign_sub(parameters[i], tg_mul(gradients[i], 0.5));
@@ -103,11 +93,9 @@ static void accuracy(tg_trace *t, const tg_value *in, void *user)
 
 static double call(tg_function *f, tg_tensor *x, tg_tensor *y)
 {
-    tg_tensor *result = NULL;
+    float result;
     check(!tg_call(f, TG_ARGS(x, y), TG_RESULTS(&result)));
-    const float number = *(const float *)tg_tensor_data(result);
-    tg_tensor_release(result);
-    return (double)number;
+    return (double)result;
 }
 
 int main(void)

@@ -95,7 +95,7 @@ int main(void)
     }
 
     fill_restless(data);
-    if (tg_call(f, TG_ARGS(matrix), TG_NO_RESULTS) == TG_ERROR_LIMIT)
+    if (tg_call(f, TG_ARGS(matrix), TG_RESULTS()) == TG_ERROR_LIMIT)
         printf("no convergence: %s\n", tg_error(ctx));
 
     tg_tensor_release(matrix);

@@ -47,9 +47,9 @@ static void report(tg_function *f)
 static void sum_of(tg_function *f, tg_context *ctx, tg_dtype dtype, int rank,
                    const int64_t *dims, int factor)
 {
-    tg_tensor *x = tg_tensor_create(ctx, dtype, rank, dims);
+    tg_tensor *x = tg_tensor_create(ctx, dtype, rank, dims, tg_zeros());
     check(x);
-    check(!tg_call(f, TG_ARGS(x, TG_STATIC(factor)), TG_NO_RESULTS));
+    check(!tg_call(f, TG_ARGS(x, TG_STATIC(factor)), TG_RESULTS()));
     tg_tensor_release(x);
 }
 
@@ -74,9 +74,9 @@ int main(void)
     sum_of(f, ctx, TG_F32, TG_DIMS(32), 4);    /* another static value */
     report(f);
 
-    check(!tg_call(g, TG_ARGS(a, b), TG_NO_RESULTS));
-    check(!tg_call(g, TG_ARGS(b, a), TG_NO_RESULTS)); /* two variables again */
-    check(!tg_call(g, TG_ARGS(a, a), TG_NO_RESULTS)); /* one variable twice */
+    check(!tg_call(g, TG_ARGS(a, b), TG_RESULTS()));
+    check(!tg_call(g, TG_ARGS(b, a), TG_RESULTS())); /* two variables again */
+    check(!tg_call(g, TG_ARGS(a, a), TG_RESULTS())); /* one variable twice */
     report(g);
 
     tg_variable_release(b);

@@ -89,8 +89,8 @@ static void show_sharing(tg_context *ctx)
     puts("Sharing: two functions change one variable.");
     for (int year = 1; year <= 3; year++) {
         double now = 0;
-        check(!tg_call(put, TG_ARGS(20.0), TG_NO_RESULTS));
-        check(!tg_call(grow, TG_NO_ARGS, TG_NO_RESULTS));
+        check(!tg_call(put, TG_ARGS(20.0), TG_RESULTS()));
+        check(!tg_call(grow, TG_ARGS(), TG_RESULTS()));
         check(!tg_variable_get(balance, &now, sizeof(now)));
         printf("  balance after year %d: %g\n", year, now);
     }

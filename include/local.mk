@@ -7,18 +7,25 @@ include_HEADERS += include/tgjit.h
 topicincludedir = $(includedir)/tgjit
 topicinclude_HEADERS = \
 	include/tgjit/base.h \
+	include/tgjit/bundle.h \
 	include/tgjit/cache.h \
 	include/tgjit/context.h \
 	include/tgjit/control.h \
+	include/tgjit/dataset.h \
+	include/tgjit/dlpack.h \
 	include/tgjit/export.h \
+	include/tgjit/file.h \
 	include/tgjit/function.h \
 	include/tgjit/gradient.h \
 	include/tgjit/host.h \
+	include/tgjit/initial.h \
 	include/tgjit/map.h \
 	include/tgjit/ops.h \
 	include/tgjit/ops_macros.h \
 	include/tgjit/ops_nn.h \
 	include/tgjit/ops_random.h \
+	include/tgjit/result.h \
+	include/tgjit/scope.h \
 	include/tgjit/tensor.h \
 	include/tgjit/trace.h \
 	include/tgjit/value.h \

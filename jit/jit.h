@@ -141,8 +141,9 @@ typedef struct tgi_exported {
 
 /*
  * Compiles a graph ahead of time. All extents must be known. UNSUPPORTED as
- * tgi_program_create, and if the graph prints, calls the host, or saves values
- * in a loop of unknown length. On success tgi_exported_deinit is due.
+ * tgi_program_create, and if the graph prints, asserts, calls the host, or
+ * saves values in a loop of unknown length. On success tgi_exported_deinit is
+ * due.
  */
 tg_status tgi_jit_export(const tgi_graph *graph,
                          const tgi_export_options *options,

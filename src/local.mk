@@ -7,7 +7,9 @@ EXTRA_DIST += \
 	src/base/README.md \
 	src/build/README.md \
 	src/front/call/README.md \
+	src/front/data/README.md \
 	src/front/export/README.md \
+	src/front/file/README.md \
 	src/front/object/README.md \
 	src/front/ops/README.md \
 	src/front/trace/README.md \
@@ -26,6 +28,8 @@ libtgjit_core_la_SOURCES += \
 	src/base/arena.c \
 	src/base/arena.h \
 	src/base/at_fork.h \
+	src/base/atomic_file.c \
+	src/base/atomic_file.h \
 	src/base/checked.c \
 	src/base/checked.h \
 	src/base/dtype.c \
@@ -48,6 +52,8 @@ libtgjit_core_la_SOURCES += \
 	src/base/log.h \
 	src/base/machine_memory.c \
 	src/base/machine_memory.h \
+	src/base/name_counts.c \
+	src/base/name_counts.h \
 	src/base/refcount.h \
 	src/base/settings.c \
 	src/base/settings.h \
@@ -232,9 +238,17 @@ libtgjit_core_la_SOURCES += \
 	src/front/object/dump_file.h \
 	src/front/object/group.c \
 	src/front/object/initialiser.c \
+	src/front/object/initialiser.h \
+	src/front/object/orthogonalise.c \
+	src/front/object/result_slot.c \
+	src/front/object/result_slot.h \
+	src/front/object/scope.c \
+	src/front/object/scope.h \
 	src/front/object/tensor.c \
+	src/front/object/tensor_access.c \
 	src/front/object/tensor_object.h \
 	src/front/object/variable.c \
+	src/front/object/variable_assign.c \
 	src/front/object/variable_object.h
 
 # -- src/front/trace: recording a callback -----------------------------------
@@ -251,6 +265,8 @@ libtgjit_core_la_SOURCES += \
 libtgjit_core_la_SOURCES += \
 	src/front/call/apply.c \
 	src/front/call/bound.c \
+	src/front/call/bound.h \
+	src/front/call/bound_extents.c \
 	src/front/call/call.c \
 	src/front/call/compile_policy.c \
 	src/front/call/compile_policy.h \
@@ -273,6 +289,7 @@ libtgjit_core_la_SOURCES += \
 	src/front/call/runner.h \
 	src/front/call/runner_pool.c \
 	src/front/call/runner_pool.h \
+	src/front/call/scoped_variables.c \
 	src/front/call/signature.c \
 	src/front/call/signature.h \
 	src/front/call/signature_match.c \
@@ -283,6 +300,7 @@ libtgjit_core_la_SOURCES += \
 
 libtgjit_core_la_SOURCES += \
 	src/front/ops/ops.c \
+	src/front/ops/ops_axes.c \
 	src/front/ops/ops_control.c \
 	src/front/ops/ops_control.h \
 	src/front/ops/ops_custom.c \
@@ -293,9 +311,28 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_host.c \
 	src/front/ops/ops_list.c \
 	src/front/ops/ops_nn.c \
+	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
 	src/front/ops/ops_scan.c \
 	src/front/ops/ops_state.c
+
+# -- src/front/data: datasets and iterators ----------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/data/dataset.c \
+	src/front/data/dataset_batch.c \
+	src/front/data/dataset_cache.c \
+	src/front/data/dataset_count.c \
+	src/front/data/dataset_element.c \
+	src/front/data/dataset_from.c \
+	src/front/data/dataset_generator.c \
+	src/front/data/dataset_interleave.c \
+	src/front/data/dataset_map.c \
+	src/front/data/dataset_object.h \
+	src/front/data/dataset_prefetch.c \
+	src/front/data/dataset_shuffle.c \
+	src/front/data/dataset_zip.c \
+	src/front/data/iterator.c
 
 # -- src/front/export: ahead-of-time export ----------------------------------
 
@@ -303,6 +340,43 @@ libtgjit_core_la_SOURCES += \
 	src/front/export/export.c \
 	src/front/export/export_header.c \
 	src/front/export/export_header.h
+
+# -- src/front/file: files and DLPack ----------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/file/archive.c \
+	src/front/file/archive.h \
+	src/front/file/archive_file.c \
+	src/front/file/checkpoint.c \
+	src/front/file/crc32.c \
+	src/front/file/crc32.h \
+	src/front/file/csv.c \
+	src/front/file/csv_number.c \
+	src/front/file/csv_number.h \
+	src/front/file/csv_reader.c \
+	src/front/file/csv_reader.h \
+	src/front/file/csv_table.c \
+	src/front/file/csv_table.h \
+	src/front/file/dlpack.c \
+	src/front/file/file_bytes.c \
+	src/front/file/file_bytes.h \
+	src/front/file/file_error.c \
+	src/front/file/file_error.h \
+	src/front/file/file_json.c \
+	src/front/file/little_endian.h \
+	src/front/file/npy.c \
+	src/front/file/npy.h \
+	src/front/file/npy_header.c \
+	src/front/file/npz.c \
+	src/front/file/safetensors.c \
+	src/front/file/strided_copy.c \
+	src/front/file/strided_copy.h \
+	src/front/file/variable_list.c \
+	src/front/file/variable_list.h \
+	src/front/file/zip.h \
+	src/front/file/zip_format.h \
+	src/front/file/zip_read.c \
+	src/front/file/zip_write.c
 
 # Recipes over an emitter, and the tables they need: for code generators, which
 # link nothing else of the library, and for their tests.

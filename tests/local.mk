@@ -5,6 +5,8 @@
 # -- Unit tests: one Criterion program for each tests/test_MODULE.c ----------
 
 unit_tests = \
+	tests/api/test_archive \
+	tests/api/test_axes \
 	tests/api/test_bad_input \
 	tests/api/test_bad_input_callbacks \
 	tests/api/test_bad_input_calls \
@@ -14,7 +16,9 @@ unit_tests = \
 	tests/api/test_bad_input_regions \
 	tests/api/test_bound \
 	tests/api/test_bundle \
+	tests/api/test_bundle_define \
 	tests/api/test_call \
+	tests/api/test_checkpoint \
 	tests/api/test_context \
 	tests/api/test_control \
 	tests/api/test_control_carried \
@@ -22,35 +26,51 @@ unit_tests = \
 	tests/api/test_control_loops \
 	tests/api/test_control_nesting \
 	tests/api/test_control_iterations \
+	tests/api/test_csv \
+	tests/api/test_dataset \
+	tests/api/test_dlpack \
 	tests/api/test_dynamic \
 	tests/api/test_einsum_values \
 	tests/api/test_explain \
 	tests/api/test_export \
 	tests/api/test_faults \
 	tests/api/test_faults_control \
+	tests/api/test_faults_files \
 	tests/api/test_faults_gradient \
 	tests/api/test_faults_host \
 	tests/api/test_faults_jit \
+	tests/api/test_faults_scopes \
 	tests/api/test_function \
 	tests/api/test_gradient \
 	tests/api/test_gradient_effects \
 	tests/api/test_gradient_expected \
 	tests/api/test_gradient_ops \
+	tests/api/test_host_access \
 	tests/api/test_host_call \
 	tests/api/test_machine_memory \
 	tests/api/test_memoised \
 	tests/api/test_nesting \
+	tests/api/test_npy \
 	tests/api/test_op_matrix \
+	tests/api/test_result_slots \
 	tests/api/test_runner \
+	tests/api/test_safetensors \
 	tests/api/test_scale \
+	tests/api/test_semantics_assert \
+	tests/api/test_semantics_assert_gradients \
 	tests/api/test_semantics_bundles \
+	tests/api/test_semantics_data \
 	tests/api/test_semantics_effects \
 	tests/api/test_semantics_explain \
 	tests/api/test_semantics_gradients \
 	tests/api/test_semantics_nesting \
 	tests/api/test_semantics_numbers \
 	tests/api/test_semantics_own \
+	tests/api/test_semantics_own_modes \
+	tests/api/test_semantics_scopes \
+	tests/api/test_initialisers \
 	tests/api/test_semantics_resources \
+	tests/api/test_semantics_results \
 	tests/api/test_semantics_threads \
 	tests/api/test_semantics_tracing \
 	tests/api/test_semantics_variables \
@@ -148,6 +168,7 @@ tests_api_test_semantics_explain_LDADD = $(public_ldadd)
 tests_api_test_semantics_gradients_LDADD = $(public_ldadd)
 tests_api_test_semantics_nesting_LDADD = $(public_ldadd)
 tests_api_test_semantics_own_LDADD = $(public_ldadd)
+tests_api_test_initialisers_LDADD = $(public_ldadd) -lm
 tests_api_test_semantics_resources_LDADD = $(public_ldadd)
 tests_api_test_semantics_threads_LDADD = $(public_ldadd)
 tests_api_test_semantics_tracing_LDADD = $(public_ldadd)
@@ -269,6 +290,7 @@ tests_api_test_cxx_SOURCES = tests/api/test_cxx.cpp
 # Each needs a line: tests_NAME_LDADD = $(plain_ldadd)
 plain_tests = \
 	tests/random/matmul_bounds \
+	tests/stress/fuzz_files \
 	tests/stress/fuzz_objects \
 	tests/stress/stress_cache \
 	tests/stress/stress_calls \
@@ -278,6 +300,18 @@ plain_tests = \
 	tests/stress/stress_teams \
 	tests/stress/thread_limits
 plain_ldadd = libtgjit-core.la
+tests_stress_fuzz_files_LDADD = $(plain_ldadd)
+tests_stress_fuzz_files_SOURCES = \
+	tests/stress/fuzz_dlpack.c \
+	tests/stress/fuzz_files.c \
+	tests/stress/fuzz_files.h \
+	tests/support/arguments.h \
+	tests/support/file_samples.h \
+	tests/support/guarded.c \
+	tests/support/guarded.h \
+	tests/support/support_random.h \
+	tests/support/workers.c \
+	tests/support/workers.h
 tests_stress_fuzz_objects_LDADD = $(plain_ldadd)
 tests_stress_fuzz_objects_SOURCES = \
 	tests/stress/fuzz_objects.c \
@@ -434,13 +468,16 @@ script_tests = \
 	tests/scripts/check-cache.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
+	tests/scripts/check-from-tensorflow.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-include-direction.sh \
 	tests/scripts/check-lists.sh \
 	tests/scripts/check-matmul.sh \
+	tests/scripts/check-misuse.sh \
 	tests/scripts/check-module.sh \
 	tests/scripts/check-nesting.sh \
 	tests/scripts/check-ops-doc.sh \
+	tests/scripts/check-python-files.sh \
 	tests/scripts/check-random-gradients.sh \
 	tests/scripts/check-random-graphs.sh \
 	tests/scripts/check-random-repro.sh \
@@ -455,6 +492,7 @@ LONG_TESTS = \
 	tests/scripts/long-cache.sh \
 	tests/scripts/long-compile.sh \
 	tests/scripts/long-disk-cache.sh \
+	tests/scripts/long-files.sh \
 	tests/scripts/long-matmul.sh \
 	tests/scripts/long-random-gradients.sh \
 	tests/scripts/long-random-graphs.sh \
@@ -472,6 +510,8 @@ EXTRA_DIST += \
 	tests/corpus/control.hex \
 	tests/corpus/jit.hex \
 	tests/corpus/mutants.hex \
+	tests/support/file_samples.h \
+	tests/support/files.h \
 	tests/support/fusing.h \
 	tests/support/folders.h \
 	tests/support/golden.h \
@@ -526,6 +566,7 @@ EXTRA_DIST += \
 	tests/support/graphs.h \
 	tests/support/image_objects.h \
 	tests/support/instrument.h \
+	tests/scripts/check-python-files.py \
 	tests/scripts/compare-code.sh \
 	tests/scripts/lsan.supp \
 	tests/support/mappings.h \

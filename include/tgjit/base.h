@@ -33,6 +33,28 @@
 #define TG_API __attribute__((visibility("default")))
 #define TG_MUST_CHECK __attribute__((warn_unused_result))
 #define TG_PRINTF(text, first) __attribute__((format(printf, text, first)))
+#define TG_COMPILE_ERROR(message) __attribute__((error(message)))
+
+/* Parameters of a function that accepts any argument, also a struct. */
+#ifdef __cplusplus
+#define TG_ANYTHING ...
+#elif __STDC_VERSION__ > 201710L && \
+    (defined __clang__ || (defined __GNUC__ && __GNUC__ > 12))
+#define TG_ANYTHING ...
+#else
+#define TG_ANYTHING
+#endif
+
+/*
+ * TG_AUTO(tg_tensor) y = NULL; declares a `tg_tensor *` that is released at the
+ * end of its block. For every type that has a release function.
+ */
+#define TG_AUTO(type) __attribute__((cleanup(type##_auto_release))) type *
+#define TG_DEFINE_AUTO(type) \
+    static inline void type##_auto_release(type **object) \
+    { \
+        type##_release(*object); \
+    }
 
 /* Maximum number of axes of a tensor. */
 #define TG_MAX_RANK 8
@@ -101,7 +123,9 @@ typedef enum tg_status {
     TG_ERROR_UNSUPPORTED = 13,     /* not available in this build */
     TG_ERROR_INTERNAL = 14,        /* an invariant of the library is broken */
     TG_ERROR_FILE = 15,            /* a file or directory cannot be used */
-    TG_ERROR_LIMIT = 16            /* too many iterations, too deep nesting */
+    TG_ERROR_LIMIT = 16,           /* too many iterations, too deep nesting */
+    TG_ERROR_ASSERT = 17,          /* the condition of a tg_assert is false */
+    TG_END_OF_DATA = 18            /* no element is left; not an error */
 } tg_status;
 
 /* A short name such as "shape error" or "out of memory"; never NULL. */

@@ -63,6 +63,9 @@ typedef struct tg_context_options {
     const char *compile; /* TGJIT_COMPILE: "background" (the default: small
                             calls are interpreted until their code is ready)
                             or "eager" (every call waits for its code) */
+
+    uint64_t seed; /* random initial values of variables derive from it and
+                      from their names; see initial.h */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)
@@ -79,6 +82,7 @@ TG_API tg_context *tg_context_retain(tg_context *ctx);
 /* Objects created in a context keep it alive, so they may be released in any
    order. */
 TG_API void tg_context_release(tg_context *ctx);
+TG_DEFINE_AUTO(tg_context)
 
 /*
  * Waits until the context (NULL: every context) has no running or queued

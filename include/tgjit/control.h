@@ -4,8 +4,8 @@
  *
  * Branches and loop bodies are callbacks, each traced once in a trace of its
  * own. A callback receives values and returns values. It may also use
- * variables and values of the enclosing callback. Its assignments, prints and
- * checks take effect each time it runs.
+ * variables and values of the enclosing callback. Its assignments, prints,
+ * asserts and checks take effect each time it runs.
  *
  *     static void halve(tg_trace *t, const tg_value *in, void *user)
  *     {

@@ -38,9 +38,9 @@ typedef struct tg_export_options {
  * through the library. Compiles every time; the caches are not used.
  *
  * TG_ERROR_SHAPE if an extent of an argument is unknown; TG_ERROR_UNSUPPORTED
- * if the function prints, calls the host or cannot be compiled; TG_ERROR_FILE
- * if a file cannot be written. On failure both files are left as they were; if
- * one had already been replaced, it is deleted.
+ * if the function prints, asserts, calls the host or cannot be compiled;
+ * TG_ERROR_FILE if a file cannot be written. On failure both files are left as
+ * they were; if one had already been replaced, it is deleted.
  */
 TG_API TG_MUST_CHECK tg_status
 tg_concrete_export(tg_concrete *concrete, const char *path,

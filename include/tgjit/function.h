@@ -7,6 +7,7 @@
 #define TGJIT_FUNCTION_H
 
 #include "context.h"
+#include "result.h"
 #include "tensor.h"
 #include "trace.h"
 
@@ -80,7 +81,19 @@ tg_function_create_named(tg_context *ctx, const char *name,
 
 TG_API tg_function *tg_function_retain(tg_function *function);
 TG_API void tg_function_release(tg_function *function);
+TG_DEFINE_AUTO(tg_function)
 TG_API const char *tg_function_name(const tg_function *function);
+
+/*
+ * Writes up to `capacity` of the variables that the callback has created
+ * (tg_own_variable, tg_get_variable) into `out_variables`, in the order of
+ * creation, and returns how many there are. Each one written is retained for
+ * the caller.
+ */
+TG_API size_t tg_function_variables(tg_function *function,
+                                    tg_variable_filter filter,
+                                    tg_variable **out_variables,
+                                    size_t capacity);
 
 /* Drops all traces. Calls in progress finish with the trace they use. */
 TG_API void tg_function_clear(tg_function *function);
@@ -88,16 +101,14 @@ TG_API void tg_function_clear(tg_function *function);
 /* -- Calls ----------------------------------------------------------------- */
 
 /*
- * Calls the function; traces it first if no trace matches. Result i goes to
- * *results[i]: if that is NULL, a new tensor owned by the caller is stored
- * there; otherwise the tensor must have the dtype and shape of the result and
- * is overwritten. A result is discarded if results[i] is NULL or i is not below
- * n_results. On failure no result is stored or changed. The call fails with
+ * Calls the function; traces it first if no trace matches. Results go to the
+ * slots of TG_RESULTS (result.h); those without a slot are discarded. On
+ * failure no result is stored or changed. The call fails with
  * TG_ERROR_DTYPE, before it runs, if the dtype that a plain number is converted
  * to cannot hold it.
  */
 TG_API tg_status tg_call_at(tg_function *function, const tg_operand *args,
-                            size_t n_args, tg_tensor **const *results,
+                            size_t n_args, const tg_result *results,
                             size_t n_results, tg_site site);
 
 /* -- Bound calls ----------------------------------------------------------- */
@@ -112,11 +123,12 @@ TG_API tg_status tg_call_at(tg_function *function, const tg_operand *args,
  */
 TG_API TG_MUST_CHECK tg_bound *
 tg_bind_at(tg_function *function, const tg_operand *args, size_t n_args,
-           tg_tensor **const *results, size_t n_results, tg_site site);
+           const tg_result *results, size_t n_results, tg_site site);
 TG_API void tg_bound_release(tg_bound *bound);
+TG_DEFINE_AUTO(tg_bound)
 
-/* Runs a bound call, without lookup and, unless it prints, without
-   allocation. */
+/* Runs a bound call, without lookup and, unless it prints or an assert fails,
+   without allocation. */
 TG_API tg_status tg_run(tg_bound *bound);
 
 /*
@@ -127,7 +139,28 @@ TG_API tg_status tg_run(tg_bound *bound);
 TG_API TG_MUST_CHECK tg_status tg_bound_set(tg_bound *bound, size_t arg,
                                             const void *data);
 
-/* Makes `data` the memory that result `result` is written to. */
+/*
+ * Makes the tensor argument `arg`. It has the dtype and rank of the argument
+ * but may have other extents, as the last batch of an epoch. The bound call
+ * retains it. The next tg_run prepares the call for the new extents, and fails
+ * if the function rejects them; it keeps what it has prepared for the last 16
+ * sets of extents, so that returning to one allocates nothing. Where the shape
+ * of a result depends on them, the run writes to another tensor: see
+ * tg_bound_result.
+ */
+TG_API TG_MUST_CHECK tg_status tg_bound_set_tensor(tg_bound *bound, size_t arg,
+                                                   tg_tensor *tensor);
+
+/*
+ * The tensor that the last run wrote result `result` to, borrowed; before the
+ * first run, the tensor of tg_bind. It is valid until the bound call runs with
+ * other extents. NULL if the result has no tensor. A run also stores it in a
+ * slot that was marked TG_FRESH in tg_bind, whose address must be valid then.
+ */
+TG_API tg_tensor *tg_bound_result(const tg_bound *bound, size_t result);
+
+/* Makes `data` the memory that result `result` is written to. Runs fail while
+   the result has another size. */
 TG_API TG_MUST_CHECK tg_status tg_bound_set_result(tg_bound *bound,
                                                    size_t result, void *data);
 
@@ -151,11 +184,12 @@ tg_function_concrete_at(tg_function *function, const tg_spec *specs,
                         size_t n_specs, tg_site site);
 TG_API tg_concrete *tg_concrete_retain(tg_concrete *concrete);
 TG_API void tg_concrete_release(tg_concrete *concrete);
+TG_DEFINE_AUTO(tg_concrete)
 
 /* As tg_call_at, but the arguments must match this trace. */
 TG_API tg_status tg_concrete_call_at(tg_concrete *concrete,
                                      const tg_operand *args, size_t n_args,
-                                     tg_tensor **const *results,
+                                     const tg_result *results,
                                      size_t n_results, tg_site site);
 
 /* -- Introspection --------------------------------------------------------- */
@@ -223,12 +257,6 @@ TG_END_DECLS
 
 #ifndef __cplusplus
 
-/* Expands to two arguments: an array of addresses of tg_tensor * (or NULL), and
-   its length. */
-#define TG_RESULTS(...) \
-    (tg_tensor **const[]){__VA_ARGS__}, (size_t)TG_COUNT(__VA_ARGS__)
-#define TG_NO_RESULTS NULL, (size_t)0
-
 #define tg_call(function, ...) tg_call_at(function, __VA_ARGS__, TG_HERE)
 #define tg_bind(function, ...) tg_bind_at(function, __VA_ARGS__, TG_HERE)
 #define tg_concrete_call(concrete, ...) \
@@ -236,11 +264,48 @@ TG_END_DECLS
 #define tg_function_concrete(function, specs, n_specs) \
     tg_function_concrete_at(function, specs, n_specs, TG_HERE)
 
+/* From here on compilers omit the expansions of macros from their messages. */
+#pragma GCC system_header
+
+/* The spec of a tensor argument: TG_SPEC(TG_F32, TG_UNKNOWN, 10). */
+#define TG_SPEC(dtype, ...) tg_spec_tensor(dtype, TG_DIMS(__VA_ARGS__))
+#define TG_SPEC_VARIABLE_OF(dtype, ...) \
+    tg_spec_variable(dtype, TG_DIMS(__VA_ARGS__))
+
+/* Function options with this signature and defaults for the rest:
+   tg_function_create(ctx, f, user, TG_SIGNATURE(TG_SPEC(TG_F32, 3))). */
+#define TG_SIGNATURE(...) \
+    (&(const tg_function_options){ \
+        .struct_bytes = sizeof(tg_function_options), \
+        .signature = (const tg_spec[]){__VA_ARGS__}, \
+        .n_signature = (size_t)TG_COUNT(__VA_ARGS__)})
+
 #else /* __cplusplus */
 
-#define TG_RESULTS(...) {__VA_ARGS__}
-#define TG_NO_RESULTS {}
-using tg_outs = std::initializer_list<tg_tensor **>;
+#define TG_SPEC(dtype, ...) tg_spec_tensor(dtype, TG_DIMS(__VA_ARGS__))
+#define TG_SPEC_VARIABLE_OF(dtype, ...) \
+    tg_spec_variable(dtype, TG_DIMS(__VA_ARGS__))
+#define TG_SIGNATURE(...) tg_signature{__VA_ARGS__}
+
+inline tg_spec tg_spec_tensor(tg_dtype dtype, tg_dims dims)
+{
+    return tg_spec_tensor(dtype, (int)dims.size(), dims.begin());
+}
+inline tg_spec tg_spec_variable(tg_dtype dtype, tg_dims dims)
+{
+    return tg_spec_variable(dtype, (int)dims.size(), dims.begin());
+}
+
+/* Function options for the call that it is an argument of. */
+struct tg_signature {
+    tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
+    tg_signature(std::initializer_list<tg_spec> specs)
+    {
+        options.signature = specs.begin();
+        options.n_signature = specs.size();
+    }
+    operator const tg_function_options *() const { return &options; }
+};
 
 inline tg_status tg_call(tg_function *function, tg_ins args, tg_outs results,
                          tg_site site = TG_HERE)

@@ -60,6 +60,26 @@ TG_API void tg_gradients_of_operands_at(tg_operand target,
                                         tg_value *out_gradients,
                                         tg_site site);
 
+/*
+ * Gradients of one target with respect to the trainable variables of a bundle,
+ * in field order. Writes the variables (borrowed) and their gradients to arrays
+ * of length `capacity`, and returns how many there are:
+ *
+ *     tg_variable *v[8];
+ *     tg_value g[8];
+ *     size_t n = tg_bundle_gradients(loss, &model_type, m, v, g, 8);
+ *     for (size_t i = 0; i < n; i++)
+ *         tg_assign_sub(v[i], tg_mul(g[i], 0.1));
+ *
+ * Fails the trace and returns 0 if there are more than `capacity`.
+ */
+TG_API size_t tg_bundle_gradients_at(tg_operand target,
+                                     const tg_bundle_type *type,
+                                     const void *bundle,
+                                     tg_variable **out_variables,
+                                     tg_value *out_gradients, size_t capacity,
+                                     tg_site site);
+
 /* Gradient of one target with respect to one source. */
 TG_API tg_value tg_gradient_at(tg_operand target, tg_operand source,
                                tg_site site);
@@ -112,7 +132,7 @@ TG_API void tg_host_call_with_gradient_at(
 /*
  * Runs `body` on `args`. The backward pass recomputes its intermediate values
  * instead of saving them, which trades time for memory. `body` must not
- * assign, print or call the host.
+ * assign, print, assert or call the host.
  */
 TG_API void tg_checkpoint_at(tg_callback *body, void *user,
                              const tg_operand *args, size_t n_args,
@@ -137,6 +157,10 @@ TG_END_DECLS
 /* Example:
    tg_gradients_with(TG_ARGS(y), NULL, TG_UNCONNECTED_ZEROS, TG_ARGS(x), g) */
 #define tg_gradients_with(...) tg_gradients_with_at(__VA_ARGS__, TG_HERE)
+#define tg_bundle_gradients(target, type, bundle, out_variables, \
+                            out_gradients, capacity) \
+    tg_bundle_gradients_at(TG_IN(target), type, bundle, out_variables, \
+                           out_gradients, capacity, TG_HERE)
 #define tg_gradient(target, source) \
     tg_gradient_at(TG_IN(target), TG_IN(source), TG_HERE)
 #define tg_jvp(target, source, direction) \
@@ -175,6 +199,15 @@ inline void tg_gradients_with(tg_ins targets, const tg_operand *seeds,
 {
     tg_gradients_with_at(targets.begin(), targets.size(), seeds, unconnected,
                          sources.begin(), sources.size(), out_gradients, site);
+}
+inline size_t tg_bundle_gradients(tg_in target, const tg_bundle_type *type,
+                                  const void *bundle,
+                                  tg_variable **out_variables,
+                                  tg_value *out_gradients, size_t capacity,
+                                  tg_site site = TG_HERE)
+{
+    return tg_bundle_gradients_at(target, type, bundle, out_variables,
+                                  out_gradients, capacity, site);
 }
 inline tg_value tg_gradient(tg_in target, tg_in source, tg_site site = TG_HERE)
 {

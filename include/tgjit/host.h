@@ -5,9 +5,10 @@
  *
  * A host call is an ordered effect. It runs on the thread that made the call,
  * once each time it is reached, even if its results are unused: in a branch if
- * the branch is taken, in a loop in every iteration. Prints and host calls keep
- * their order; earlier assignments have taken effect. Dumps and cached code do
- * not contain the function. A function with host calls cannot be exported.
+ * the branch is taken, in a loop in every iteration. Prints, asserts and host
+ * calls keep their order; earlier assignments have taken effect. Dumps and
+ * cached code do not contain the function. A function with host calls cannot be
+ * exported.
  *
  * A host function may call the library, but the groups of the variables of the
  * enclosing call are locked: accessing them fails with TG_ERROR_BUSY. It must

@@ -145,6 +145,26 @@ TG_API tg_value tg_slice_at(tg_operand x, int axis, int64_t start,
 TG_API tg_value tg_pad_at(tg_operand x, int axis, int64_t low, int64_t high,
                           tg_operand value, tg_site site);
 
+/*
+ * As tg_slice and tg_pad, along the first axes of x in one operation. There is
+ * one start and one stop, or one low and one high, per axis; the axes that
+ * follow remain whole:
+ *
+ *     tg_slice_axes(x, TG_DIMS(1, 0), TG_DIMS(3, TG_END))     x[1:3, 0:]
+ *     tg_slice_axes_step(x, TG_DIMS(0, -1), TG_DIMS(TG_END, TG_END),
+ *                        TG_DIMS(2, -1))                      x[::2, ::-1]
+ *     tg_pad_axes(x, TG_DIMS(1, 1), TG_DIMS(1, 1), 0)         a border of zeros
+ *
+ * `steps` may be NULL, with n_steps 0: all are 1.
+ */
+TG_API tg_value tg_slice_axes_at(tg_operand x, int n_starts,
+                                 const int64_t *starts, int n_stops,
+                                 const int64_t *stops, int n_steps,
+                                 const int64_t *steps, tg_site site);
+TG_API tg_value tg_pad_axes_at(tg_operand x, int n_low, const int64_t *low,
+                               int n_high, const int64_t *high,
+                               tg_operand value, tg_site site);
+
 TG_API tg_value tg_concat_at(int axis, const tg_operand *parts, size_t n_parts,
                              tg_site site);
 
@@ -196,6 +216,22 @@ TG_API tg_value tg_dynamic_slice_at(tg_operand x, int axis, tg_operand start,
 TG_API tg_value tg_dynamic_update_slice_at(tg_operand x, tg_operand update,
                                            int axis, tg_operand start,
                                            tg_site site);
+
+/*
+ * As tg_dynamic_slice and tg_dynamic_update_slice, along the first axes of x:
+ * one start, and one size, per axis. Each start is clamped by itself.
+ *
+ *     tg_dynamic_slice_axes(x, TG_ARGS(row, column), TG_DIMS(2, 3))
+ *     tg_dynamic_update_slice_axes(x, update, TG_ARGS(row, column))
+ */
+TG_API tg_value tg_dynamic_slice_axes_at(tg_operand x,
+                                         const tg_operand *starts,
+                                         size_t n_starts, int n_sizes,
+                                         const int64_t *sizes, tg_site site);
+TG_API tg_value tg_dynamic_update_slice_axes_at(tg_operand x,
+                                                tg_operand update,
+                                                const tg_operand *starts,
+                                                size_t n_starts, tg_site site);
 
 /* -- Reductions ------------------------------------------------------------ */
 

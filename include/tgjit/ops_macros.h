@@ -10,6 +10,9 @@
 
 #ifndef __cplusplus
 
+/* From here on compilers omit the expansions of macros from their messages. */
+#pragma GCC system_header
+
 /*
  * C leaves the evaluation order of arguments unspecified. These macros evaluate
  * operands from left to right, so that nested operations are recorded in the
@@ -112,6 +115,13 @@
     tg_slice_at(TG_IN(x), axis, start, stop, step, TG_HERE)
 #define tg_pad(x, axis, low, high, value) \
     tg_pad_at(TG_IN(x), axis, low, high, TG_IN(value), TG_HERE)
+#define tg_slice_axes(x, ...) \
+    tg_slice_axes_at(TG_IN(x), __VA_ARGS__, 0, NULL, TG_HERE)
+#define tg_slice_axes_step(x, ...) \
+    tg_slice_axes_at(TG_IN(x), __VA_ARGS__, TG_HERE)
+/* low and high are TG_DIMS. */
+#define tg_pad_axes(x, low, high, value) \
+    tg_pad_axes_at(TG_IN(x), low, high, TG_IN(value), TG_HERE)
 #define tg_concat(axis, ...) tg_concat_at(axis, TG_ARGS(__VA_ARGS__), TG_HERE)
 #define tg_gather(x, indices, axis) \
     tg_gather_at(TG_IN(x), TG_IN(indices), axis, TG_GATHER_CHECK, TG_HERE)
@@ -127,6 +137,11 @@
 #define tg_dynamic_update_slice(x, update, axis, start) \
     tg_dynamic_update_slice_at(TG_IN(x), TG_IN(update), axis, TG_IN(start), \
                                TG_HERE)
+#define tg_dynamic_slice_axes(x, ...) \
+    tg_dynamic_slice_axes_at(TG_IN(x), __VA_ARGS__, TG_HERE)
+#define tg_dynamic_update_slice_axes(x, update, ...) \
+    tg_dynamic_update_slice_axes_at(TG_IN(x), TG_IN(update), __VA_ARGS__, \
+                                    TG_HERE)
 
 #define TG_ALL_AXES ((tg_axes){-1, false, {0}})
 #define TG_AXES(...) \
@@ -232,9 +247,35 @@ inline tg_value tg_pad(tg_in x, int axis, int64_t low, int64_t high,
 {
     return tg_pad_at(x, axis, low, high, value, site);
 }
+inline tg_value tg_slice_axes(tg_in x, tg_dims starts, tg_dims stops,
+                              tg_site site = TG_HERE)
+{
+    return tg_slice_axes_at(x, (int)starts.size(), starts.begin(),
+                            (int)stops.size(), stops.begin(), 0, nullptr,
+                            site);
+}
+inline tg_value tg_slice_axes_step(tg_in x, tg_dims starts, tg_dims stops,
+                                   tg_dims steps, tg_site site = TG_HERE)
+{
+    return tg_slice_axes_at(x, (int)starts.size(), starts.begin(),
+                            (int)stops.size(), stops.begin(),
+                            (int)steps.size(), steps.begin(), site);
+}
+inline tg_value tg_pad_axes(tg_in x, tg_dims low, tg_dims high, tg_in value,
+                            tg_site site = TG_HERE)
+{
+    return tg_pad_axes_at(x, (int)low.size(), low.begin(), (int)high.size(),
+                          high.begin(), value, site);
+}
 inline tg_value tg_concat(int axis, tg_ins parts, tg_site site = TG_HERE)
 {
     return tg_concat_at(axis, parts.begin(), parts.size(), site);
+}
+template <typename... more>
+inline tg_value tg_concat(tg_located<int> axis, tg_in first,
+                          const more &...others)
+{
+    return tg_concat(axis.value, {first, tg_in(others)...}, axis.site);
 }
 inline tg_value tg_gather(tg_in x, tg_in indices, int axis,
                           tg_site site = TG_HERE)
@@ -268,6 +309,19 @@ inline tg_value tg_dynamic_update_slice(tg_in x, tg_in update, int axis,
                                         tg_in start, tg_site site = TG_HERE)
 {
     return tg_dynamic_update_slice_at(x, update, axis, start, site);
+}
+inline tg_value tg_dynamic_slice_axes(tg_in x, tg_ins starts, tg_dims sizes,
+                                      tg_site site = TG_HERE)
+{
+    return tg_dynamic_slice_axes_at(x, starts.begin(), starts.size(),
+                                    (int)sizes.size(), sizes.begin(), site);
+}
+inline tg_value tg_dynamic_update_slice_axes(tg_in x, tg_in update,
+                                             tg_ins starts,
+                                             tg_site site = TG_HERE)
+{
+    return tg_dynamic_update_slice_axes_at(x, update, starts.begin(),
+                                           starts.size(), site);
 }
 
 inline tg_axes TG_AXES(std::initializer_list<int> axes)
@@ -308,6 +362,12 @@ inline tg_value tg_einsum(const char *labels, tg_ins operands,
                           tg_site site = TG_HERE)
 {
     return tg_einsum_at(labels, operands.begin(), operands.size(), site);
+}
+template <typename... more>
+inline tg_value tg_einsum(tg_located<const char *> labels, tg_in first,
+                          const more &...others)
+{
+    return tg_einsum(labels.value, {first, tg_in(others)...}, labels.site);
 }
 
 TG_DEFINE_OP_1(read)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * trace.h - functions for callbacks other than operations: return results,
- * fail, print, read static arguments and bundles, create variables, and apply
- * functions.
+ * fail, print, assert, read static arguments and bundles, create variables, and
+ * apply functions.
  *
  * A trace belongs to the thread that runs the callback. Its first error is
  * sticky: later operations do nothing and return invalid values, so callbacks
@@ -31,11 +31,34 @@ TG_API tg_status tg_trace_status(const tg_trace *t);
 
 /*
  * Prints each time a call reaches this point. The first operand is the format,
- * a string in which %v stands for the next value and %% for a percent sign.
- * Long axes are abbreviated to their first and last three elements.
+ * a string in which %v stands for the next value, %t for the dtype and shape of
+ * the next value, as f32[2,3], and %% for a percent sign. Long axes are
+ * abbreviated to their first and last three elements.
  */
 TG_API void tg_print_at(tg_trace *t, const tg_operand *operands,
                         size_t n_operands, tg_site site);
+
+/*
+ * Fails a call that reaches this point with TG_ERROR_ASSERT unless all elements
+ * of `condition` are true: a bool of any shape (it holds if it is empty), or a
+ * plain C integer that is not 0. The error record has the site and the message:
+ * a format and its values, as tg_print_at takes them, cut to the size of the
+ * record (1 KiB).
+ *
+ * Asserts, prints and host calls happen in program order. Effects before a
+ * failed assert remain; later ones do not happen, and no result is stored. In a
+ * branch or loop, an assert is evaluated each time it is reached, in a tg_while
+ * also in the test. Gradients do not flow through it, and a backward pass does
+ * not repeat it. It is allowed in the callbacks of tg_custom_gradient, but not
+ * in tg_checkpoint. It counts as one level of nesting (TG_MAX_NESTING).
+ */
+TG_API void tg_assert_at(tg_trace *t, tg_operand condition,
+                         const tg_operand *operands, size_t n_operands,
+                         tg_site site);
+
+/* How many arguments the call passes: the length of `in`. A bundle counts as
+   one. 0 if `t` is not the current trace. */
+TG_API size_t tg_argument_count(const tg_trace *t);
 
 /* -- Arguments that are not values ----------------------------------------- */
 
@@ -92,9 +115,15 @@ TG_END_DECLS
 
 #ifndef __cplusplus
 
+/* From here on compilers omit the expansions of macros from their messages. */
+#pragma GCC system_header
+
 #define tg_return(t, ...) tg_return_at(t, TG_ARGS(__VA_ARGS__), TG_HERE)
 #define tg_fail(t, ...) tg_fail_at(t, TG_HERE, __VA_ARGS__)
 #define tg_print(t, ...) tg_print_at(t, TG_ARGS(__VA_ARGS__), TG_HERE)
+/* Example: tg_assert(t, tg_gt(x, 0), "x must be positive, but is %v", x) */
+#define tg_assert(t, condition, ...) \
+    tg_assert_at(t, TG_IN(condition), TG_ARGS(__VA_ARGS__), TG_HERE)
 #define tg_static_int(t, arg) tg_static_int_at(t, arg, TG_HERE)
 #define tg_static_float(t, arg) tg_static_float_at(t, arg, TG_HERE)
 #define tg_static_string(t, arg) tg_static_string_at(t, arg, TG_HERE)
@@ -118,17 +147,47 @@ inline void tg_return(tg_trace *t, tg_in result, tg_site site = TG_HERE)
 {
     tg_return_at(t, &result, 1, site);
 }
+inline void tg_return(tg_trace *t, tg_site site = TG_HERE)
+{
+    tg_return_at(t, nullptr, 0, site);
+}
+template <typename... more>
+inline void tg_return(tg_located<tg_trace *> t, tg_in first, tg_in second,
+                      const more &...others)
+{
+    tg_return(t.value, {first, second, tg_in(others)...}, t.site);
+}
 #define tg_fail(t, ...) tg_fail_at(t, TG_HERE, __VA_ARGS__)
+/* A format and its values as one array of operands; private. A format with more
+   values than fit gets fewer than it takes, which is an error. */
+struct tg_formatted {
+    tg_operand operands[32] = {};
+    size_t n = 0;
+    tg_formatted(const char *format, tg_ins values)
+    {
+        operands[n++] = tg_in_string(format);
+        for (const tg_in &value : values)
+            if (n < 32)
+                operands[n++] = value;
+    }
+};
 inline void tg_print(tg_trace *t, const char *format, tg_ins values = {},
                      tg_site site = TG_HERE)
 {
-    tg_operand operands[32] = {};
-    size_t n = 0;
-    operands[n++] = tg_in_string(format);
-    for (const tg_in &value : values)
-        if (n < 32)
-            operands[n++] = value;
-    tg_print_at(t, operands, n, site);
+    const tg_formatted text(format, values);
+    tg_print_at(t, text.operands, text.n, site);
+}
+inline void tg_assert(tg_trace *t, tg_in condition, const char *format,
+                      tg_ins values = {}, tg_site site = TG_HERE)
+{
+    const tg_formatted text(format, values);
+    tg_assert_at(t, condition, text.operands, text.n, site);
+}
+template <typename... more>
+inline void tg_print(tg_located<tg_trace *> t, const char *format,
+                     tg_in first, const more &...others)
+{
+    tg_print(t.value, format, {first, tg_in(others)...}, t.site);
 }
 inline int64_t tg_static_int(tg_trace *t, size_t arg, tg_site site = TG_HERE)
 {

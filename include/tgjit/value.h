@@ -140,6 +140,22 @@ static inline tg_operand tg_in_operand(tg_operand operand)
     return operand;
 }
 
+/* An argument is only read. */
+static inline tg_operand tg_in_const_tensor(const tg_tensor *x)
+{
+    return tg_in_tensor((tg_tensor *)(uintptr_t)x);
+}
+
+/* Selected for every other type; a call of it does not compile. */
+#ifndef __cplusplus
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wstrict-prototypes"
+tg_operand tg_in_unsupported_type(TG_ANYTHING) TG_COMPILE_ERROR(
+    "not an operand: pass a tg_value, tg_variable *, tg_tensor *, number, "
+    "string, tg_value_of(variable) or tg_bundle_of(type, bundle)");
+#pragma GCC diagnostic pop
+#endif
+
 /* The contents of a variable, passed as a tensor that cannot be assigned. */
 static inline tg_operand tg_value_of(tg_variable *variable)
 {
@@ -159,6 +175,14 @@ static inline tg_operand tg_bundle_of(const tg_bundle_type *type,
     return operand;
 }
 
+/*
+ * Assigns a tensor or a plain number to a variable, as tg_assign does in a
+ * trace: the tensor has the dtype and shape of the variable, or is a scalar,
+ * which fills it; a number must be representable in the dtype.
+ */
+TG_API tg_status tg_variable_assign_at(tg_variable *variable, tg_operand value,
+                                       tg_site site);
+
 /* Implements TG_STATIC: a number or string that is part of the signature. */
 static inline tg_operand tg_make_static(tg_operand operand)
 {
@@ -169,6 +193,9 @@ static inline tg_operand tg_make_static(tg_operand operand)
 TG_END_DECLS
 
 #ifndef __cplusplus
+
+/* From here on compilers omit the expansions of macros from their messages. */
+#pragma GCC system_header
 
 /*
  * TG_IN(x): converts x to an operand, by its type. The expansion contains x
@@ -184,6 +211,7 @@ TG_END_DECLS
             tg_operand: tg_in_operand, \
             tg_variable *: tg_in_variable, \
             tg_tensor *: tg_in_tensor, \
+            const tg_tensor *: tg_in_const_tensor, \
             char *: tg_in_string, \
             const char *: tg_in_string, \
             _Bool: tg_in_bool, \
@@ -199,22 +227,24 @@ TG_END_DECLS
             unsigned long: tg_in_u64, \
             unsigned long long: tg_in_u64, \
             float: tg_in_f32, \
-            double: tg_in_f64)(tmp); \
+            double: tg_in_f64, \
+            default: tg_in_unsupported_type)(tmp); \
     })
 
-/* Expands to two arguments: an array of up to 32 operands, and its length. */
+/* Expands to two arguments: an array of up to 32 operands, and its length.
+   TG_ARGS() passes none. */
 #define TG_ARGS(...) \
-    (const tg_operand[]){TG_MAP(TG_IN, __VA_ARGS__)}, \
-        (size_t)TG_COUNT(__VA_ARGS__)
-#define TG_NO_ARGS NULL, (size_t)0
+    TG_ARRAY(tg_operand, TG_IN, __VA_ARGS__), (size_t)TG_COUNT(__VA_ARGS__)
+
+#define tg_variable_assign(variable, value) \
+    tg_variable_assign_at(variable, TG_IN(value), TG_HERE)
 
 /* A number or string whose value is part of the signature of the call. */
 #define TG_STATIC(x) tg_make_static(TG_IN(x))
 
 /* Expands to two arguments, rank and extents: TG_DIMS(64, 1024). */
 #define TG_DIMS(...) \
-    (int)(sizeof((const int64_t[]){__VA_ARGS__}) / sizeof(int64_t)), \
-        (const int64_t[]){__VA_ARGS__}
+    (int)TG_COUNT(__VA_ARGS__), TG_ARRAY(int64_t, TG_ITSELF, __VA_ARGS__)
 #define TG_SCALAR 0, NULL
 
 /* Expands to two arguments, a count and axis numbers: TG_PERM(1, 0). */
@@ -231,7 +261,7 @@ struct tg_in : tg_operand {
     tg_in(tg_value x) : tg_operand(tg_in_value(x)) {}
     tg_in(const tg_operand &x) : tg_operand(x) {}
     tg_in(tg_variable *x) : tg_operand(tg_in_variable(x)) {}
-    tg_in(tg_tensor *x) : tg_operand(tg_in_tensor(x)) {}
+    tg_in(const tg_tensor *x) : tg_operand(tg_in_const_tensor(x)) {}
     tg_in(const char *x) : tg_operand(tg_in_string(x)) {}
     tg_in(bool x) : tg_operand(tg_in_bool(x)) {}
     tg_in(char x) : tg_operand(tg_in_i8((int8_t)x)) {}
@@ -250,6 +280,14 @@ struct tg_in : tg_operand {
 };
 static_assert(sizeof(tg_in) == sizeof(tg_operand), "tg_in adds no members");
 
+/* An argument with the location of the call it is passed to, for functions
+   whose other arguments are a list of any length. */
+template <typename type> struct tg_located {
+    type value;
+    tg_site site;
+    tg_located(type x, tg_site here = TG_HERE) : value(x), site(here) {}
+};
+
 using tg_ins = std::initializer_list<tg_in>;
 using tg_dims = std::initializer_list<int64_t>;
 
@@ -257,8 +295,30 @@ inline tg_operand TG_STATIC(tg_in x)
 {
     return tg_make_static(x);
 }
+inline tg_status tg_variable_assign(tg_variable *variable, tg_in value,
+                                    tg_site site = TG_HERE)
+{
+    return tg_variable_assign_at(variable, value, site);
+}
+inline tg_variable *tg_variable_create(tg_context *ctx, const char *name,
+                                       tg_dtype dtype, tg_dims dims,
+                                       tg_initial initial)
+{
+    return tg_variable_create(ctx, name, dtype, (int)dims.size(), dims.begin(),
+                              initial);
+}
+inline tg_variable *
+tg_variable_create_with(tg_context *ctx, const char *name, tg_dtype dtype,
+                        tg_dims dims, tg_initial initial,
+                        const tg_variable_options *options)
+{
+    return tg_variable_create_with(ctx, name, dtype, (int)dims.size(),
+                                   dims.begin(), initial, options);
+}
 #define TG_ARGS(...) {__VA_ARGS__}
-#define TG_NO_ARGS {}
+#define TG_DIMS(...) tg_dims{__VA_ARGS__}
+#define TG_SCALAR tg_dims{}
+#define TG_PERM(...) std::initializer_list<int>{__VA_ARGS__}
 
 #endif /* __cplusplus */
 

@@ -11,61 +11,9 @@
 #define TGJIT_VARIABLE_H
 
 #include "base.h"
+#include "initial.h"
 
 TG_BEGIN_DECLS
-
-/* -- Initial values -------------------------------------------------------- */
-
-typedef enum tg_initial_kind {
-    TG_INITIAL_ZEROS = 0,
-    TG_INITIAL_NUMBER = 1,
-    TG_INITIAL_DATA = 2,
-    TG_INITIAL_UNIFORM = 3,
-    TG_INITIAL_NORMAL = 4
-} tg_initial_kind;
-
-/* The initial value of a variable; see the functions below. */
-typedef struct tg_initial {
-    tg_initial_kind kind;
-    double a, b;      /* number | low, high | mean, deviation */
-    uint64_t seed;
-    const void *data; /* read only during creation */
-} tg_initial;
-
-static inline tg_initial tg_zeros(void)
-{
-    tg_initial initial = {TG_INITIAL_ZEROS, 0, 0, 0, NULL};
-    return initial;
-}
-
-/* Every element is `number`, which the dtype of the variable must hold. */
-static inline tg_initial tg_fill(double number)
-{
-    tg_initial initial = {TG_INITIAL_NUMBER, number, 0, 0, NULL};
-    return initial;
-}
-
-/* A copy of `data`, in row-major order. */
-static inline tg_initial tg_from_data(const void *data)
-{
-    tg_initial initial = {TG_INITIAL_DATA, 0, 0, 0, data};
-    return initial;
-}
-
-/* Uniform in [low, high), for float dtypes. Determined by the seed. */
-static inline tg_initial tg_uniform(double low, double high, uint64_t seed)
-{
-    tg_initial initial = {TG_INITIAL_UNIFORM, low, high, seed, NULL};
-    return initial;
-}
-
-/* Normal, for float dtypes. Determined by the seed. */
-static inline tg_initial tg_normal(double mean, double deviation,
-                                   uint64_t seed)
-{
-    tg_initial initial = {TG_INITIAL_NORMAL, mean, deviation, seed, NULL};
-    return initial;
-}
 
 /* -- Groups ---------------------------------------------------------------- */
 
@@ -73,6 +21,7 @@ static inline tg_initial tg_normal(double mean, double deviation,
 TG_API TG_MUST_CHECK tg_group *tg_group_create(tg_context *ctx);
 TG_API tg_group *tg_group_retain(tg_group *group);
 TG_API void tg_group_release(tg_group *group);
+TG_DEFINE_AUTO(tg_group)
 
 /* -- Variables ------------------------------------------------------------- */
 
@@ -106,6 +55,7 @@ tg_variable_create_with(tg_context *ctx, const char *name, tg_dtype dtype,
 
 TG_API tg_variable *tg_variable_retain(tg_variable *variable);
 TG_API void tg_variable_release(tg_variable *variable);
+TG_DEFINE_AUTO(tg_variable)
 
 TG_API const char *tg_variable_name(const tg_variable *variable);
 TG_API tg_dtype tg_variable_dtype(const tg_variable *variable);

@@ -37,8 +37,8 @@ struct tgi_frame {
                        int64_t n_threads, int64_t n_items, int64_t item_cost);
     /* Returns when all threads of the team have called it. */
     void (*barrier)(tgi_frame *frame);
-    /* Runs host step `step`: a print or a host call. Called by thread 0 only,
-       between barriers; false ends the call. */
+    /* Runs host step `step`: a print, a failed assert or a host call. Called
+       by thread 0 only, between barriers; false ends the call. */
     int32_t (*host)(tgi_frame *frame, int64_t step);
     /* A failed check: its number + 1 (0: none) and the smallest position at
        which it failed, over all threads. */

@@ -43,7 +43,9 @@ static tg_status fuse_graph(job *j)
         const tgi_node *node = tgi_graph_node(host->graph, host->node);
         TGI_FAIL(TG_ERROR_UNSUPPORTED, tgi_node_site(node),
                  "'%s' %s, which an exported function cannot", j->graph->name,
-                 node->op == TGI_OP_PRINT ? "prints" : "calls the host");
+                 node->op == TGI_OP_PRINT  ? "prints"
+                 : node->op == TGI_OP_FAIL ? "asserts"
+                                           : "calls the host");
     }
     for (size_t i = 0; i < j->loops->controls.n; i++) {
         const tgi_control_flow *loop = &j->loops->controls.data[i];

@@ -203,7 +203,7 @@ static tg_status add_outputs(tgi_step_builder *st, tgi_ref ref,
     return TG_OK;
 }
 
-/* A print or a host call. */
+/* A print, a failed assert or a host call. */
 static tg_status add_host(tgi_step_builder *st, tgi_ref ref)
 {
     tgi_fuse_state *s = st->state;

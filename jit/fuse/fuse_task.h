@@ -15,7 +15,7 @@ typedef enum tgi_task_kind {
     TGI_TASK_PACK,     /* stores an operand of a matmul in packed panels */
     TGI_TASK_SCATTER,  /* stores updates at their indices, in order */
     TGI_TASK_CHECK,    /* checks the indices of a gather or scatter */
-    TGI_TASK_HOST,     /* a print or host call */
+    TGI_TASK_HOST,     /* a print, failed assert or host call */
     TGI_TASK_REGION    /* a branch or loop */
 } tgi_task_kind;
 

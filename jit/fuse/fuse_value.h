@@ -57,7 +57,7 @@ bool tgi_fuse_is_needed(const tgi_fuse_state *s, tgi_ref ref);
 /* The branch or loop whose write a READ sees; 0: none. */
 tgi_ref tgi_fuse_defining_region(const tgi_fuse_state *s, tgi_ref ref);
 
-/* A print or host call. */
+/* A print, failed assert or host call. */
 static inline bool tgi_fuse_is_host(const tgi_node *node)
 {
     return tgi_op_table[node->op].cls == TGI_OPCLASS_EFFECT;

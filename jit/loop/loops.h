@@ -338,7 +338,8 @@ typedef struct tgi_control_flow {
     tgi_buffer_id *to, *from;
 } tgi_control_flow;
 
-/* A print or host call: the buffers of its inputs, then of its outputs. */
+/* A print, failed assert or host call: the buffers of its inputs, then of its
+   outputs. */
 typedef struct tgi_host_step {
     const tgi_graph *graph;
     tgi_ref node;

@@ -12,7 +12,6 @@
 #include "program.h"
 #include "run/team.h"
 #include "run/work_share.h"
-#include "runtime/format.h"
 #include "runtime/host.h"
 #include "runtime/index_check.h"
 #include "runtime/unbounded_stack.h"
@@ -39,7 +38,7 @@ struct tgi_native {
     tgi_frame frame;
     tg_status host_status;       /* of the failed host step */
     tgi_arena arena;             /* of host_calls and stacks */
-    tg_host_buffer **host_calls; /* by host step; NULL: a print */
+    tg_host_buffer **host_calls; /* by host step; NULL: no HOST node */
     struct memo *memos;          /* by memoised parameter */
     int64_t *unchanged;          /* the same for the frame */
     tgi_stack_group *stacks;     /* by loop with unbounded stacks */
@@ -135,11 +134,11 @@ static tgi_view value_view(const tgi_native *native, const tgi_graph *graph,
     return view;
 }
 
-static tg_status print_step(tgi_native *native, const tgi_host_step *step)
+/* A print or a failed assert. */
+static tg_status print_step(const tgi_native *native,
+                            const tgi_host_step *step)
 {
     const tgi_node *node = tgi_graph_node(step->graph, step->node);
-    if (!native->options.host.print)
-        return TG_OK;
     tgi_view *views = tgi_alloc((node->n_inputs + 1) * sizeof(*views));
     if (!views)
         return tgi_error_memory();
@@ -147,14 +146,9 @@ static tg_status print_step(tgi_native *native, const tgi_host_step *step)
         views[i] =
             value_view(native, step->graph, node->inputs[i],
                        native->buffers[tgi_buffer_id_index(step->buffers[i])]);
-    tgi_strbuf text = {0};
-    tgi_format_print(node->attr, views, node->n_inputs, &text);
+    const tg_status status =
+        tgi_host_print(&native->options.host, node, views);
     tgi_free(views);
-    tg_status status = text.failed ? tgi_error_memory() : TG_OK;
-    if (!status)
-        native->options.host.print(text.text ? text.text : "",
-                                   native->options.host.user);
-    tgi_strbuf_deinit(&text);
     return status;
 }
 

@@ -6,6 +6,7 @@
 #include "base/error.h"
 
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -57,6 +58,16 @@ tg_status tgi_error_memory(void)
     return tgi_error_set(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE, "out of memory");
 }
 
+tg_status tgi_error_file(const char *path, const char *done, int reason)
+{
+    char buf[128];
+    if (reason == ENOMEM)
+        return tgi_error_memory();
+    return tgi_error_set(TG_ERROR_FILE, TGI_NO_SITE,
+                         "%s: %.600s cannot be %s: %s", tgi_api_function(),
+                         path, done, strerror_r(reason, buf, sizeof(buf)));
+}
+
 void tgi_error_locate(tg_site site, const char *who)
 {
     if (last.record.status != TG_OK && !last.record.file && site.file)
@@ -76,6 +87,11 @@ tgi_api_frame tgi_api_enter(const tg_context *context, const char *function)
 void tgi_api_leave(tgi_api_frame frame)
 {
     current = frame;
+}
+
+const char *tgi_api_function(void)
+{
+    return current.function ? current.function : "tgjit";
 }
 
 /* -- Copies ---------------------------------------------------------------- */
@@ -145,6 +161,8 @@ const char *tg_status_name(tg_status status)
         [TG_ERROR_INTERNAL] = "internal error",
         [TG_ERROR_FILE] = "file error",
         [TG_ERROR_LIMIT] = "limit reached",
+        [TG_ERROR_ASSERT] = "assertion failed",
+        [TG_END_OF_DATA] = "end of data",
     };
     const size_t n = sizeof names / sizeof *names;
     return (size_t)status < n ? names[status] : "unknown status";

@@ -25,6 +25,10 @@ tg_status tgi_error_setv(tg_status status, tg_site site, const char *format,
 /* Records and returns TG_ERROR_OUT_OF_MEMORY. */
 tg_status tgi_error_memory(void);
 
+/* TG_ERROR_FILE: "FUNCTION: PATH cannot be DONE: " and the text of the errno
+   `reason`; ENOMEM is TG_ERROR_OUT_OF_MEMORY. */
+tg_status tgi_error_file(const char *path, const char *done, int reason);
+
 /*
  * Prefixes the site and, if not NULL, `who` to a record without a site, such as
  * that of a failed allocation.
@@ -43,6 +47,9 @@ typedef struct tgi_api_frame {
 
 tgi_api_frame tgi_api_enter(const tg_context *context, const char *function);
 void tgi_api_leave(tgi_api_frame frame);
+
+/* The function of the innermost frame, for messages; never NULL. */
+const char *tgi_api_function(void);
 
 /* A copy of the record, to restore it after clean-up that may fail itself. */
 typedef struct tgi_error_copy {

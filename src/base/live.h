@@ -16,6 +16,8 @@ typedef enum tgi_live_kind {
     TGI_LIVE_CONCRETE,
     TGI_LIVE_BOUND,
     TGI_LIVE_TRACE,
+    TGI_LIVE_DATASET,
+    TGI_LIVE_ITERATOR,
     TGI_LIVE_GRAPH,
     TGI_LIVE_DIMS,
     TGI_LIVE_LITERAL,
@@ -25,6 +27,8 @@ typedef enum tgi_live_kind {
     TGI_LIVE_PROGRAM,
     TGI_LIVE_NATIVE,
     TGI_LIVE_DISK_CACHE,
+    TGI_LIVE_FILE,
+    TGI_LIVE_ARCHIVE,
     TGI_LIVE_KINDS
 } tgi_live_kind;
 

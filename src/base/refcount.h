@@ -28,6 +28,12 @@ static inline bool tgi_refcount_dec(tgi_refcount *refs)
     return atomic_fetch_sub_explicit(&refs->n, 1, memory_order_acq_rel) == 1;
 }
 
+/* For an object whose references cannot grow meanwhile. */
+static inline long tgi_refcount_get(const tgi_refcount *refs)
+{
+    return atomic_load_explicit(&refs->n, memory_order_relaxed);
+}
+
 /*
  * Adds a reference unless the count has reached 0. For tables of objects that
  * they do not own.

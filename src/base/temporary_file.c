@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Creates a file that did not exist; -1 and errno on failure. */
-static int create_exclusive(int dir, mode_t mode, char *out_name)
+int tgi_temporary_create(int dir, mode_t mode,
+                         char out_name[TGI_TEMPORARY_NAME_BYTES])
 {
     static atomic_ulong number;
     /* A process in another container may have the same process id. */
@@ -30,24 +30,27 @@ static int create_exclusive(int dir, mode_t mode, char *out_name)
 }
 
 /* Writing beyond RLIMIT_FSIZE would raise SIGXFSZ. */
-static bool exceeds_file_size_limit(size_t bytes)
+static bool exceeds_file_size_limit(uint64_t bytes)
 {
     struct rlimit limit;
     return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
            limit.rlim_cur != RLIM_INFINITY && bytes > limit.rlim_cur;
 }
 
-/* 0 or an errno. */
-static int write_all(int fd, const char *data, size_t n)
+int tgi_temporary_append(int fd, uint64_t bytes_before, const void *data,
+                         size_t bytes)
 {
-    while (n > 0) {
-        const ssize_t written = write(fd, data, n);
+    const char *from = data;
+    if (exceeds_file_size_limit(bytes_before + bytes))
+        return EFBIG;
+    while (bytes > 0) {
+        const ssize_t written = write(fd, from, bytes);
         if (written < 0 && errno == EINTR)
             continue;
         if (written <= 0)
             return written < 0 ? errno : EIO;
-        data += written;
-        n -= (size_t)written;
+        from += written;
+        bytes -= (size_t)written;
     }
     return 0;
 }
@@ -57,10 +60,10 @@ int tgi_temporary_write(int dir, const void *data, size_t bytes, mode_t mode,
 {
     if (exceeds_file_size_limit(bytes))
         return EFBIG;
-    const int fd = create_exclusive(dir, mode, out_name);
+    const int fd = tgi_temporary_create(dir, mode, out_name);
     if (fd < 0)
         return errno;
-    int error = write_all(fd, data, bytes);
+    int error = tgi_temporary_append(fd, 0, data, bytes);
     /* Some file systems report a full disk only on close. */
     if (close(fd) != 0 && !error && errno != EINTR)
         error = errno;

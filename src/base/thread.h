@@ -10,6 +10,18 @@
 #include <signal.h>
 #include <stdbool.h>
 
+/* Compiling needs up to 160 KiB of stack for the largest kernels. The default,
+   RLIMIT_STACK, may be smaller. */
+enum { TGI_THREAD_MIN_STACK_BYTES = 1 << 20 };
+
+static inline void tgi_thread_reserve_stack(pthread_attr_t *attributes)
+{
+    size_t bytes = 0;
+    if (pthread_attr_getstacksize(attributes, &bytes) == 0 &&
+        bytes < TGI_THREAD_MIN_STACK_BYTES)
+        pthread_attr_setstacksize(attributes, TGI_THREAD_MIN_STACK_BYTES);
+}
+
 /* False if the system cannot create a thread. */
 static inline bool tgi_thread_start(pthread_t *out_thread,
                                     const pthread_attr_t *attributes,

@@ -14,6 +14,7 @@
 #include "tgjit/cache.h"
 #include "tgjit/context.h"
 #include "tgjit/export.h"
+#include "tgjit/file.h"
 #include "tgjit/function.h"
 #include "tgjit/variable.h"
 

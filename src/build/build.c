@@ -75,6 +75,15 @@ int tgi_build_axis(tgi_builder *b, tgi_ref x, int axis)
     return -1;
 }
 
+bool tgi_build_check_n_axes(tgi_builder *b, tgi_ref x, int n)
+{
+    int rank = tgi_graph_shape(b->graph, x)->rank;
+    if (n < 0 || n > rank)
+        tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
+                       "%d axes are given for rank %d", n, rank);
+    return n >= 0 && n <= rank;
+}
+
 tgi_shape_ref tgi_build_shape(tgi_builder *b, int rank, const int64_t *dims)
 {
     if (rank < 0 || rank > TG_MAX_RANK)

@@ -112,6 +112,13 @@ tgi_ref tgi_build_slice(tgi_builder *b, tgi_ref x, int axis, int64_t start,
                         int64_t stop, int64_t step);
 tgi_ref tgi_build_pad(tgi_builder *b, tgi_ref x, int axis, int64_t low,
                       int64_t high, tgi_ref value);
+/* As above, for the first n axes. */
+tgi_ref tgi_build_slice_axes(tgi_builder *b, tgi_ref x, int n,
+                             const int64_t *starts, const int64_t *stops,
+                             const int64_t *steps);
+tgi_ref tgi_build_pad_axes(tgi_builder *b, tgi_ref x, int n,
+                           const int64_t *low, const int64_t *high,
+                           tgi_ref value);
 tgi_ref tgi_build_concat(tgi_builder *b, int axis, const tgi_ref *parts,
                          size_t n_parts);
 tgi_ref tgi_build_gather(tgi_builder *b, tgi_ref x, tgi_ref indices, int axis,
@@ -120,6 +127,13 @@ tgi_ref tgi_build_dynamic_slice(tgi_builder *b, tgi_ref x, int axis,
                                 tgi_ref start, int64_t size);
 tgi_ref tgi_build_dynamic_update(tgi_builder *b, tgi_ref x, tgi_ref update,
                                  int axis, tgi_ref start);
+/* As above, for the first n axes, n >= 1. */
+tgi_ref tgi_build_dynamic_slice_axes(tgi_builder *b, tgi_ref x, int n,
+                                     const tgi_ref *starts,
+                                     const int64_t *sizes);
+tgi_ref tgi_build_dynamic_update_axes(tgi_builder *b, tgi_ref x,
+                                      tgi_ref update, int n,
+                                      const tgi_ref *starts);
 
 tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
                           tgi_ref updates, int axis, tg_scatter_mode mode,
@@ -194,6 +208,9 @@ tgi_ref tgi_build_fail(tgi_builder *b, tg_status status,
 
 /* The axis counted from the front, or -1 and an error. */
 int tgi_build_axis(tgi_builder *b, tgi_ref x, int axis);
+
+/* True if x has at least n axes, and n is not negative; else an error. */
+bool tgi_build_check_n_axes(tgi_builder *b, tgi_ref x, int n);
 
 /* The interned shape for user extents, or 0 and an error. */
 tgi_shape_ref tgi_build_shape(tgi_builder *b, int rank, const int64_t *dims);

@@ -98,6 +98,44 @@ tgi_ref tgi_build_dynamic_update(tgi_builder *b, tgi_ref x, tgi_ref update,
                           sizeof(attr));
 }
 
+/* -- Several axes ---------------------------------------------------------- */
+
+tgi_ref tgi_build_dynamic_slice_axes(tgi_builder *b, tgi_ref x, int n,
+                                     const tgi_ref *starts,
+                                     const int64_t *sizes)
+{
+    if (!x || !tgi_build_check_n_axes(b, x, n))
+        return 0;
+    for (int axis = 0; axis < n; axis++)
+        x = tgi_build_dynamic_slice(b, x, axis, starts[axis], sizes[axis]);
+    return x;
+}
+
+/*
+ * An update of the axes 0 … n - 1 replaces axis 0 of x by rows that have been
+ * updated along the other axes. parts[k] is the part of x that an update of the
+ * axes k … n - 1 changes. Starts are clamped per axis, so that every part is
+ * the one that its update writes.
+ */
+tgi_ref tgi_build_dynamic_update_axes(tgi_builder *b, tgi_ref x,
+                                      tgi_ref update, int n,
+                                      const tgi_ref *starts)
+{
+    if (!x || !update || !tgi_build_check_n_axes(b, x, n))
+        return 0;
+    const tgi_shape *shape = tgi_graph_shape(b->graph, update);
+    if (shape->rank != tgi_graph_shape(b->graph, x)->rank)
+        return tgi_build_fail(b, TG_ERROR_SHAPE, (tgi_ref[]){x, update}, 2,
+                              "ranks differ");
+    tgi_ref parts[TG_MAX_RANK] = {x};
+    for (int k = 1; k < n; k++)
+        parts[k] = tgi_build_dynamic_slice(b, parts[k - 1], k - 1,
+                                           starts[k - 1], shape->dims[k - 1]);
+    for (int k = n; k-- > 0;)
+        update = tgi_build_dynamic_update(b, parts[k], update, k, starts[k]);
+    return update;
+}
+
 /* -- Scatter --------------------------------------------------------------- */
 
 /* True if the updates have x's shape with its axis replaced by the axes of the

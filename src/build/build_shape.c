@@ -179,14 +179,12 @@ static tgi_dim slice_position(tgi_builder *b, tgi_dim n, int64_t at,
     return tgi_build_dim(b, tgi_dim_sub(table, n, from_end));
 }
 
-tgi_ref tgi_build_slice(tgi_builder *b, tgi_ref x, int user_axis,
-                        int64_t start, int64_t stop, int64_t step)
+/* Slices one axis: sets its start, step and extent. False, with an error, if it
+   has no such positions. */
+static bool slice_axis(tgi_builder *b, tgi_ref x, int axis, int64_t start,
+                       int64_t stop, int64_t step, tgi_attr_slice *attr,
+                       tgi_dim *out_extent)
 {
-    if (!x)
-        return 0;
-    int axis = tgi_build_axis(b, x, user_axis);
-    if (axis < 0)
-        return 0;
     if (step == 0 || step == INT64_MIN)
         return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1, "invalid step %lld",
                               (long long)step);
@@ -197,8 +195,7 @@ tgi_ref tgi_build_slice(tgi_builder *b, tgi_ref x, int user_axis,
      * is 0.
      */
     tgi_dims *table = b->graph->dims;
-    const tgi_shape *shape = tgi_graph_shape(b->graph, x);
-    tgi_dim n = shape->dims[axis];
+    tgi_dim n = tgi_graph_shape(b->graph, x)->dims[axis];
     bool up = step > 0;
     tgi_dim low, high;
     if (up) {
@@ -216,47 +213,75 @@ tgi_ref tgi_build_slice(tgi_builder *b, tgi_ref x, int user_axis,
                               "positions are out of range for axis %d", axis);
 
     int64_t stride = up ? step : -step;
+    attr->step[axis] = step;
+    attr->start[axis] = up          ? low
+                        : high == 0 ? 0 /* empty: never used */
+                                    : tgi_dim_sub(table, high, 1);
+    /* ceil(length / stride), as 0 or 1 + floor((length - 1) / stride). */
+    tgi_dim length = tgi_dim_sub(table, high, low);
+    if (stride == 1 || length == 0 || length == TGI_DIM_NONE)
+        *out_extent = length;
+    else if (tgi_dim_is_known(length))
+        *out_extent = 1 + (length - 1) / stride;
+    else
+        *out_extent = tgi_dim_div(
+            table, tgi_dim_add(table, length, stride - 1), stride);
+    return *out_extent != TGI_DIM_NONE && attr->start[axis] != TGI_DIM_NONE;
+}
+
+tgi_ref tgi_build_slice_axes(tgi_builder *b, tgi_ref x, int n,
+                             const int64_t *starts, const int64_t *stops,
+                             const int64_t *steps)
+{
+    if (!x || !tgi_build_check_n_axes(b, x, n))
+        return 0;
+    const tgi_shape *shape = tgi_graph_shape(b->graph, x);
     tgi_attr_slice attr = {{0}, {0}};
     tgi_dim dims[TG_MAX_RANK];
     for (int i = 0; i < shape->rank; i++) {
         attr.step[i] = 1;
         dims[i] = shape->dims[i];
     }
-    attr.step[axis] = step;
-    attr.start[axis] = up          ? low
-                       : high == 0 ? 0 /* empty: never used */
-                                   : tgi_dim_sub(table, high, 1);
-    /* ceil(length / stride), as 0 or 1 + floor((length - 1) / stride). */
-    tgi_dim length = tgi_dim_sub(table, high, low);
-    if (stride == 1 || length == 0 || length == TGI_DIM_NONE)
-        dims[axis] = length;
-    else if (tgi_dim_is_known(length))
-        dims[axis] = 1 + (length - 1) / stride;
-    else
-        dims[axis] = tgi_dim_div(
-            table, tgi_dim_add(table, length, stride - 1), stride);
-    if (dims[axis] == TGI_DIM_NONE || attr.start[axis] == TGI_DIM_NONE)
-        return 0;
+    for (int i = 0; i < n; i++)
+        /* A whole axis needs no check, which an unknown extent would add. */
+        if ((starts[i] != 0 || stops[i] != TG_END || steps[i] != 1) &&
+            !slice_axis(b, x, i, starts[i], stops[i], steps[i], &attr,
+                        &dims[i]))
+            return 0;
     return tgi_build_node(b, TGI_OP_SLICE, tgi_graph_node(b->graph, x)->dtype,
-                          tgi_shape_intern(table, shape->rank, dims), &x, 1,
-                          &attr, sizeof(attr));
+                          tgi_shape_intern(b->graph->dims, shape->rank, dims),
+                          &x, 1, &attr, sizeof(attr));
+}
+
+tgi_ref tgi_build_slice(tgi_builder *b, tgi_ref x, int user_axis,
+                        int64_t start, int64_t stop, int64_t step)
+{
+    int64_t starts[TG_MAX_RANK], stops[TG_MAX_RANK], steps[TG_MAX_RANK];
+    int axis = x ? tgi_build_axis(b, x, user_axis) : -1;
+    for (int i = 0; i <= axis; i++) {
+        starts[i] = i == axis ? start : 0;
+        stops[i] = i == axis ? stop : TG_END;
+        steps[i] = i == axis ? step : 1;
+    }
+    return axis < 0 ? 0
+                    : tgi_build_slice_axes(b, x, axis + 1, starts, stops,
+                                           steps);
 }
 
 /* -- Pad, concat, gather --------------------------------------------------- */
 
-tgi_ref tgi_build_pad(tgi_builder *b, tgi_ref x, int user_axis, int64_t low,
-                      int64_t high, tgi_ref value)
+tgi_ref tgi_build_pad_axes(tgi_builder *b, tgi_ref x, int n,
+                           const int64_t *low, const int64_t *high,
+                           tgi_ref value)
 {
-    if (!x || !value)
-        return 0;
-    int axis = tgi_build_axis(b, x, user_axis);
-    if (axis < 0)
+    if (!x || !value || !tgi_build_check_n_axes(b, x, n))
         return 0;
     tgi_dims *table = b->graph->dims;
-    if (!tgi_dims_has(table, low) || !tgi_dims_has(table, high))
-        return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
-                              "padding of %lld and %lld is negative",
-                              (long long)low, (long long)high);
+    for (int i = 0; i < n; i++)
+        if (!tgi_dims_has(table, low[i]) || !tgi_dims_has(table, high[i]))
+            return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
+                                  "padding of %lld and %lld is negative",
+                                  (long long)low[i], (long long)high[i]);
     int dtype = tgi_graph_node(b->graph, x)->dtype;
     value = tgi_build_adapt(b, value, dtype);
     if (!value)
@@ -269,14 +294,29 @@ tgi_ref tgi_build_pad(tgi_builder *b, tgi_ref x, int user_axis, int64_t low,
     tgi_attr_pad attr = {{0}, {0}, {0}};
     tgi_dim dims[TG_MAX_RANK];
     memcpy(dims, shape->dims, (size_t)shape->rank * sizeof(dims[0]));
-    attr.low[axis] = low;
-    attr.high[axis] = high;
-    dims[axis] = tgi_dim_add(table, tgi_dim_add(table, dims[axis], low), high);
-    if (dims[axis] == TGI_DIM_NONE)
-        return 0;
+    for (int i = 0; i < n; i++) {
+        attr.low[i] = low[i];
+        attr.high[i] = high[i];
+        dims[i] = tgi_dim_add(table, tgi_dim_add(table, dims[i], low[i]),
+                              high[i]);
+        if (dims[i] == TGI_DIM_NONE)
+            return 0;
+    }
     return tgi_build_node(b, TGI_OP_PAD, dtype,
                           tgi_build_shape(b, shape->rank, dims),
                           (tgi_ref[]){x, value}, 2, &attr, sizeof(attr));
+}
+
+tgi_ref tgi_build_pad(tgi_builder *b, tgi_ref x, int user_axis, int64_t low,
+                      int64_t high, tgi_ref value)
+{
+    int64_t lows[TG_MAX_RANK] = {0}, highs[TG_MAX_RANK] = {0};
+    int axis = x && value ? tgi_build_axis(b, x, user_axis) : -1;
+    if (axis < 0)
+        return 0;
+    lows[axis] = low;
+    highs[axis] = high;
+    return tgi_build_pad_axes(b, x, axis + 1, lows, highs, value);
 }
 
 tgi_ref tgi_build_concat(tgi_builder *b, int user_axis, const tgi_ref *parts,

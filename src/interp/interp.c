@@ -13,7 +13,6 @@
 #include "base/error.h"
 #include "base/live.h"
 #include "interp/interp_instance.h"
-#include "runtime/format.h"
 #include "runtime/host.h"
 
 struct tgi_interp {
@@ -271,23 +270,6 @@ static const tgi_view *gather_inputs(tgi_instance *instance,
     return instance->scratch_inputs;
 }
 
-static tg_status run_print(const tgi_interp *interp, tgi_instance *instance,
-                           const tgi_node *node)
-{
-    if (!interp->host.print)
-        return TG_OK;
-    tgi_strbuf text = {0};
-    tgi_format_print(node->attr, gather_inputs(instance, node),
-                     node->n_inputs, &text);
-    if (text.failed) {
-        tgi_strbuf_deinit(&text);
-        return tgi_error_memory();
-    }
-    interp->host.print(text.text ? text.text : "", interp->host.user);
-    tgi_strbuf_deinit(&text);
-    return TG_OK;
-}
-
 static tg_status run_host(tgi_instance *instance, tgi_ref ref,
                           const tgi_node *node)
 {
@@ -373,7 +355,8 @@ static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
         read_slice(instance, node, values[step->ref].view.data);
         return TG_OK;
     case TGI_INTERP_STEP_PRINT:
-        return run_print(interp, instance, node);
+        return tgi_host_print(&interp->host, node,
+                              gather_inputs(instance, node));
     case TGI_INTERP_STEP_HOST:
         return run_host(instance, step->ref, node);
     case TGI_INTERP_STEP_NONE:

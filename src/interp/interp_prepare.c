@@ -321,6 +321,7 @@ static tg_status prepare_node(tgi_instance *instance, tgi_instances *instances,
     case TGI_OP_HOST:
         return prepare_host(instance, ref, node);
     case TGI_OP_PRINT:
+    case TGI_OP_FAIL:
         return TG_OK;
     case TGI_OP_DYNAMIC_UPDATE:
         if (!tgi_graph_is_unbounded(instance->graph, ref))
@@ -496,6 +497,7 @@ static tgi_interp_step make_step(const tgi_instance *instance, tgi_ref ref)
         step.kind = TGI_INTERP_STEP_ASSIGN;
         break;
     case TGI_OP_PRINT:
+    case TGI_OP_FAIL:
         step.kind = TGI_INTERP_STEP_PRINT;
         break;
     case TGI_OP_HOST:

@@ -297,7 +297,7 @@ static attr_printer *const attr_printers[TGI_OPS] = {
     [TGI_OP_ARGMAX] = print_axis,       [TGI_OP_ARGMIN] = print_axis,
     [TGI_OP_MATMUL] = print_matmul,     [TGI_OP_PRINT] = print_format,
     [TGI_OP_RESULT] = print_index,      [TGI_OP_LOOP] = print_loop,
-    [TGI_OP_HOST] = print_host,
+    [TGI_OP_HOST] = print_host,         [TGI_OP_FAIL] = print_format,
 };
 
 void tgi_attr_print(const tgi_graph *graph, const tgi_node *node,

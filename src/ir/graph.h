@@ -131,7 +131,7 @@ typedef struct tgi_attr_regions {
     tgi_graph *graphs[]; /* retained by the graph */
 } tgi_attr_regions;
 
-/* PRINT: the NUL-terminated format itself. */
+/* PRINT, FAIL: the NUL-terminated format itself. */
 
 typedef struct tgi_host_output {
     uint32_t dtype;
@@ -240,7 +240,7 @@ struct tgi_graph {
     tgi_index literal_index, string_index, check_index;
 
     /* These include the graphs that nodes own. */
-    bool has_effects; /* writes a variable, prints or calls the host */
+    bool has_effects; /* writes a variable, prints, asserts or calls the host */
     bool may_fail;    /* has checks or ops that may fail */
     bool has_loops;
     uint32_t height; /* nesting levels, from 1, before or after passes */

@@ -131,6 +131,11 @@ static bool verify_print(tgi_verifier *v)
     return true;
 }
 
+static bool verify_fail(tgi_verifier *v)
+{
+    return verify_print(v);
+}
+
 static bool verify_host_call(tgi_verifier *v)
 {
     const tgi_attr_host *attr = v->node->attr;
@@ -380,7 +385,7 @@ static const uint8_t attr_bytes[TGI_OPS] = {
 static bool verify_attr(const tgi_verifier *v)
 {
     const tgi_node *node = v->node;
-    if (node->op == TGI_OP_PRINT)
+    if (node->op == TGI_OP_PRINT || node->op == TGI_OP_FAIL)
         return (node->attr_bytes > 0 &&
                 memchr(node->attr, 0, node->attr_bytes) ==
                     (const char *)node->attr + node->attr_bytes - 1) ||
@@ -435,6 +440,7 @@ static void data_inputs(const tgi_node *node, uint32_t *first, uint32_t *end)
         *end = 2;
         break;
     case TGI_OP_PRINT:
+    case TGI_OP_FAIL:
     case TGI_OP_HOST:
     case TGI_OP_RANDOM_BITS: /* its rule checks the inputs */
         *end = 0;

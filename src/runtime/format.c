@@ -84,8 +84,19 @@ void tgi_format_view(const tgi_view *view, tgi_strbuf *out)
     }
 }
 
-void tgi_format_print(const char *format, const tgi_view *values,
-                      size_t n_values, tgi_strbuf *out)
+void tgi_format_type(const tgi_view *view, tgi_strbuf *out)
+{
+    tgi_strbuf_add(out, tg_dtype_name(view->dtype));
+    add_repeated(out, '[', 1);
+    for (int axis = 0; axis < view->rank; axis++)
+        tgi_strbuf_addf(out, axis ? ",%lld" : "%lld",
+                        (long long)view->dims[axis]);
+    add_repeated(out, ']', 1);
+}
+
+/* Formats a print. Each placeholder takes the value `step` after the last. */
+static void format_values(const char *format, const tgi_view *values,
+                          size_t n_values, size_t step, tgi_strbuf *out)
 {
     size_t next = 0;
     for (;;) {
@@ -94,12 +105,28 @@ void tgi_format_print(const char *format, const tgi_view *values,
         format += plain;
         if (!*format)
             return;
-        if (format[1] == 'v' && next < n_values) {
-            tgi_format_view(&values[next++], out);
+        if ((format[1] == 'v' || format[1] == 't') && next < n_values) {
+            if (format[1] == 'v')
+                tgi_format_view(&values[next], out);
+            else
+                tgi_format_type(&values[next], out);
+            next += step;
             format += 2;
         } else {
             tgi_strbuf_add_bytes(out, "%", 1);
             format += format[1] == '%' ? 2 : 1;
         }
     }
+}
+
+void tgi_format_print(const char *format, const tgi_view *values,
+                      size_t n_values, tgi_strbuf *out)
+{
+    format_values(format, values, n_values, 1, out);
+}
+
+void tgi_format_repeated(const char *format, const tgi_view *value,
+                         tgi_strbuf *out)
+{
+    format_values(format, value, 1, 0, out);
 }

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host.c - calls of user functions during a run. A function may change the
- * floating-point mode, or leave a handled error in the thread's record.
+ * host.c - prints, failed asserts, and calls of user functions during a run. A
+ * function may change the floating-point mode, or leave a handled error in the
+ * thread's record.
  */
 #include "runtime/host.h"
 
 #include "base/error.h"
 #include "base/fpenv.h"
+#include "runtime/format.h"
 
 /* -- Before a run ---------------------------------------------------------- */
 
@@ -56,7 +58,7 @@ static tg_status fail_host_call(const tgi_node *node, tg_status status)
     const tg_site site = tgi_node_site(node);
     if (record->status == status)
         TGI_FAIL(status, site, "host_call: %s", record->message);
-    if ((int)status < 0 || status > TG_ERROR_LIMIT)
+    if ((int)status < 0 || status > TG_ERROR_ASSERT)
         TGI_FAIL(
             TG_ERROR_CALLBACK, site,
             "host_call: the function returned %d, which is not a tg_status",
@@ -81,6 +83,28 @@ tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers)
     if (tg_error_last()->status == TG_OK)
         tgi_error_restore(&before);
     return TG_OK;
+}
+
+/* -- Prints and asserts ---------------------------------------------------- */
+
+tg_status tgi_host_print(const tgi_host *host, const tgi_node *node,
+                         const tgi_view *values)
+{
+    if (node->op == TGI_OP_PRINT && !host->print)
+        return TG_OK;
+    tgi_strbuf text = {0};
+    tgi_format_print(node->attr, values, node->n_inputs, &text);
+    const char *formatted = text.text ? text.text : "";
+    tg_status status = TG_OK;
+    if (text.failed)
+        status = tgi_error_memory();
+    else if (node->op == TGI_OP_PRINT)
+        host->print(formatted, host->user);
+    else
+        status = tgi_error_set(TG_ERROR_ASSERT, tgi_node_site(node),
+                               "assert: %s", formatted);
+    tgi_strbuf_deinit(&text);
+    return status;
 }
 
 /* -- Loops with a limit ---------------------------------------------------- */

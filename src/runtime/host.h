@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * host.h - run-time services that reach the outside, for the interpreter and
- * compiled code alike: prints, host calls, and the error of loops that exceed
- * their limit.
+ * compiled code alike: prints, failed asserts, host calls, and the error of
+ * loops that exceed their limit.
  */
 #ifndef TGI_HOST_H
 #define TGI_HOST_H
 
 #include "ir/graph.h"
+#include "runtime/view.h"
 
 /* The sink for tg_print. */
 typedef struct tgi_host {
     void (*print)(const char *text, void *user);
     void *user;
 } tgi_host;
+
+/*
+ * Runs a PRINT or FAIL node: formats its text, and prints it to the sink, or
+ * fails with TG_ERROR_ASSERT at the site of the node. `values` are its inputs.
+ */
+tg_status tgi_host_print(const tgi_host *host, const tgi_node *node,
+                         const tgi_view *values);
 
 /*
  * The buffers that a HOST node passes to its function, inputs then outputs,

@@ -25,7 +25,7 @@ Test(bad_input, null_handles_are_refused_when_objects_are_made)
 {
     const int64_t dims[] = {2};
     float data[2] = {0};
-    cr_assert_null(tg_tensor_create(NULL, TG_F32, 1, dims));
+    cr_assert_null(tg_tensor_create(NULL, TG_F32, 1, dims, tg_zeros()));
     check_record(TG_ERROR_INVALID_ARGUMENT, "tg_tensor_create", "NULL");
     cr_assert_null(tg_tensor_wrap(NULL, data, TG_F32, 1, dims));
     check_record(TG_ERROR_INVALID_ARGUMENT, "tg_tensor_wrap", "NULL");
@@ -44,10 +44,10 @@ Test(bad_input, null_handles_are_refused_when_objects_are_made)
 
 Test(bad_input, null_handles_are_refused_when_called)
 {
-    cr_assert_eq(tg_call(NULL, TG_NO_ARGS, TG_NO_RESULTS),
+    cr_assert_eq(tg_call(NULL, TG_ARGS(), TG_RESULTS()),
                  TG_ERROR_INVALID_ARGUMENT);
     check_record(TG_ERROR_INVALID_ARGUMENT, "tg_call", "NULL", __FILE__);
-    cr_assert_null(tg_bind(NULL, TG_NO_ARGS, TG_NO_RESULTS));
+    cr_assert_null(tg_bind(NULL, TG_ARGS(), TG_RESULTS()));
     check_record(TG_ERROR_INVALID_ARGUMENT, "tg_bind", "NULL");
     check_fails(tg_run(NULL), TG_ERROR_INVALID_ARGUMENT, "tg_run");
     check_fails(tg_bound_set(NULL, 0, NULL), TG_ERROR_INVALID_ARGUMENT,
@@ -56,7 +56,7 @@ Test(bad_input, null_handles_are_refused_when_called)
                 "tg_bound_set_result");
     cr_assert_null(tg_function_concrete(NULL, NULL, 0));
     check_record(TG_ERROR_INVALID_ARGUMENT, "tg_function_concrete");
-    check_fails(tg_concrete_call(NULL, TG_NO_ARGS, TG_NO_RESULTS),
+    check_fails(tg_concrete_call(NULL, TG_ARGS(), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "tg_concrete_call");
     cr_assert_null(tg_variable_map(NULL, TG_READ));
     check_record(TG_ERROR_INVALID_ARGUMENT, "tg_variable_map");
@@ -129,25 +129,25 @@ Test(bad_input, null_arguments_and_results)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, twice, NULL, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
-    check_fails(tg_call_at(f, NULL, 3, TG_NO_RESULTS, TG_HERE),
+    check_fails(tg_call_at(f, NULL, 3, TG_RESULTS(), TG_HERE),
                 TG_ERROR_INVALID_ARGUMENT, "arguments", "NULL");
-    check_fails(tg_call(f, TG_ARGS((tg_tensor *)NULL), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS((tg_tensor *)NULL), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "argument 0", "NULL");
-    check_fails(tg_call(f, TG_ARGS((tg_variable *)NULL), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS((tg_variable *)NULL), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "variable", "NULL");
-    check_fails(tg_call(f, TG_ARGS(tg_value_of(NULL)), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(tg_value_of(NULL)), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "NULL");
-    check_fails(tg_call(f, TG_ARGS(TG_STATIC((char *)NULL)), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(TG_STATIC((char *)NULL)), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "argument 0", "NULL");
-    check_fails(tg_call(f, TG_ARGS(tg_make_static(TG_IN(x))), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(tg_make_static(TG_IN(x))), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "static");
-    check_fails(tg_call(f, TG_ARGS("plain text"), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS("plain text"), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "argument 0");
-    check_fails(tg_call(f, TG_ARGS(((tg_operand){.kind = 99})), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(((tg_operand){.kind = 99})), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "argument 0");
     check_fails(tg_call(f, TG_ARGS(((tg_operand){.kind = TG_OPERAND_INT,
                                                  .dtype = 99})),
-                        TG_NO_RESULTS),
+                        TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "argument 0");
     cr_assert_null(tg_function_concrete(f, NULL, 1));
     check_record(TG_ERROR_INVALID_ARGUMENT, "NULL");
@@ -198,11 +198,11 @@ Test(bad_input, foreign_handles_are_refused)
     tg_function *far_f = tg_function_create(other.ctx, twice, NULL, NULL);
     tg_function *f = tg_function_create(s.ctx, twice, NULL, NULL);
 
-    check_fails(tg_call(f, TG_ARGS(far_x), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(far_x), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "argument 0", "another context");
-    check_fails(tg_call(f, TG_ARGS(far_v), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(far_v), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "'far'", "another context");
-    check_fails(tg_call(f, TG_ARGS(tg_value_of(far_v)), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(tg_value_of(far_v)), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "'far'", "another context");
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&far_x)),
                 TG_ERROR_INVALID_ARGUMENT, "result 0", "another context");
@@ -223,7 +223,7 @@ Test(bad_input, foreign_handles_are_refused)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tg_function *g = tg_function_create(s.ctx, rows[i].callback,
                                             rows[i].user, NULL);
-        check_fails(tg_call(g, TG_ARGS(x), TG_NO_RESULTS),
+        check_fails(tg_call(g, TG_ARGS(x), TG_RESULTS()),
                     TG_ERROR_INVALID_ARGUMENT,
                     rows[i].user ? "another context" : "NULL");
         tg_function_release(g);
@@ -249,7 +249,7 @@ static void check_shape_refused(tg_context *ctx, tg_dtype dtype, int rank,
                                 const int64_t *dims, tg_status wanted)
 {
     static double memory[4];
-    cr_assert_null(tg_tensor_create(ctx, dtype, rank, dims));
+    cr_assert_null(tg_tensor_create(ctx, dtype, rank, dims, tg_zeros()));
     check_record(wanted, "tg_tensor_create");
     cr_assert_null(tg_tensor_wrap(ctx, memory, dtype, rank, dims));
     check_record(wanted, "tg_tensor_wrap");
@@ -299,7 +299,7 @@ Test(bad_input, rank_extents_and_sizes_are_checked_at_creation)
     check_shape_refused(s.ctx, (tg_dtype)10, 1, ones, TG_ERROR_DTYPE);
     check_shape_refused(s.ctx, (tg_dtype)-3, 1, ones, TG_ERROR_DTYPE);
     check_shape_refused(s.ctx, (tg_dtype)1000, 1, ones, TG_ERROR_DTYPE);
-    cr_assert_null(tg_tensor_create(s.ctx, TG_F32, 2, NULL));
+    cr_assert_null(tg_tensor_create(s.ctx, TG_F32, 2, NULL, tg_zeros()));
     check_record(TG_ERROR_INVALID_ARGUMENT, "NULL");
     cr_assert_null(tg_variable_create(s.ctx, "v", TG_F32, 2, NULL, tg_zeros()));
     check_record(TG_ERROR_INVALID_ARGUMENT, "NULL");
@@ -326,10 +326,11 @@ Test(bad_input, run_time_sizes_are_checked_by_the_call)
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
     options.policy = TG_RELAXED;
     tg_function *f = tg_function_create(s.ctx, cube, NULL, &options);
-    tg_tensor *small = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(4));
-    tg_tensor *large = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1 << 22));
+    tg_tensor *small = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(4), tg_zeros());
+    tg_tensor *large =
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1 << 22), tg_zeros());
     check_f32(call_one(f, TG_ARGS(small)), 64);
-    check_fails(tg_call(f, TG_ARGS(large), TG_NO_RESULTS), TG_ERROR_OVERFLOW,
+    check_fails(tg_call(f, TG_ARGS(large), TG_RESULTS()), TG_ERROR_OVERFLOW,
                 "");
     check_f32(call_one(f, TG_ARGS(small)), 64);
     cr_assert_eq(tg_function_trace_count(f), 1);
@@ -359,7 +360,8 @@ Test(bad_input, reductions_of_nothing_give_their_identity)
         tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
         options.policy = (tg_policy)policy;
         tg_function *f = tg_function_create(s.ctx, reduce_all, NULL, &options);
-        tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(0, 2));
+        tg_tensor *x =
+            tg_tensor_create(s.ctx, TG_F32, TG_DIMS(0, 2), tg_zeros());
         tg_tensor *y[5] = {NULL};
         check_works(tg_call(f, TG_ARGS(x),
                             TG_RESULTS(&y[0], &y[1], &y[2], &y[3], &y[4])));
@@ -394,15 +396,15 @@ Test(bad_input, max_of_nothing_is_an_error_of_the_call)
     session_begin(&s);
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
     options.policy = TG_RELAXED;
-    tg_tensor *none = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(0));
+    tg_tensor *none = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(0), tg_zeros());
     tg_tensor *x = f32_vector(s.ctx, 1, 7, 3);
     tg_function *f = tg_function_create(s.ctx, largest, NULL, &options);
     check_f32(call_one(f, TG_ARGS(x)), 7);
-    check_fails(tg_call(f, TG_ARGS(none), TG_NO_RESULTS), TG_ERROR_SHAPE,
+    check_fails(tg_call(f, TG_ARGS(none), TG_RESULTS()), TG_ERROR_SHAPE,
                 "reduce_max", __FILE__);
     tg_function *g = tg_function_create(s.ctx, smallest_at, NULL, &options);
     check_i64(call_one(g, TG_ARGS(x)), 0);
-    check_fails(tg_call(g, TG_ARGS(none), TG_NO_RESULTS), TG_ERROR_SHAPE,
+    check_fails(tg_call(g, TG_ARGS(none), TG_RESULTS()), TG_ERROR_SHAPE,
                 "argmin", __FILE__);
     tg_tensor_release(none);
     tg_tensor_release(x);
@@ -511,7 +513,7 @@ Test(bad_input, more_than_two_to_the_31_elements_work)
     }
     tg_tensor *bad = tg_tensor_copy(s.ctx, (int64_t[]){0, 1, n}, TG_I64,
                                     TG_DIMS(3));
-    check_fails(tg_call(f, TG_ARGS(x, bad), TG_NO_RESULTS), TG_ERROR_INDEX,
+    check_fails(tg_call(f, TG_ARGS(x, bad), TG_RESULTS()), TG_ERROR_INDEX,
                 "index 4294967424 at position [2]");
     tg_tensor_release(x);
     tg_tensor_release(i);
@@ -542,7 +544,7 @@ Test(bad_input, an_index_out_of_range_names_position_and_value)
     tg_tensor *x = f32_vector(s.ctx, 10, 20, 30);
     tg_tensor *bad = tg_tensor_copy(s.ctx, (int32_t[]){0, 1, 2, 2, -1, 9},
                                     TG_I32, TG_DIMS(2, 3));
-    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3));
+    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3), tg_zeros());
     check_fails(tg_call(f, TG_ARGS(x, bad), TG_RESULTS(&y)), TG_ERROR_INDEX,
                 "gather: index -1 at position [1,1]", "axis 0", "extent 3");
     cr_assert_eq(tg_error_last()->line, gather_line);
@@ -571,7 +573,7 @@ Test(bad_input, indices_of_every_type_are_checked)
                    bytes);
             tg_tensor *index = tg_tensor_copy(s.ctx, element, (tg_dtype)dtype,
                                               TG_DIMS(1));
-            check_fails(tg_call(f, TG_ARGS(x, index), TG_NO_RESULTS),
+            check_fails(tg_call(f, TG_ARGS(x, index), TG_RESULTS()),
                         TG_ERROR_INDEX, "gather", "position [0]");
             tg_tensor_release(index);
         }
@@ -676,10 +678,12 @@ Test(bad_input, broadcast_to_ten_to_the_15_is_out_of_memory)
         tg_function_release(f);
         session_end(&s);
     }
-    cr_assert_null(tg_tensor_create(NULL, TG_F32, TG_DIMS(far_too_many)));
+    cr_assert_null(
+        tg_tensor_create(NULL, TG_F32, TG_DIMS(far_too_many), tg_zeros()));
     session s;
     session_begin_with(&s, (tg_context_options){.memory_limit = UINT64_MAX});
-    cr_assert_null(tg_tensor_create(s.ctx, TG_F32, TG_DIMS(far_too_many)));
+    cr_assert_null(
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(far_too_many), tg_zeros()));
     check_record(TG_ERROR_OUT_OF_MEMORY, "out of memory");
     cr_assert_null(tg_variable_create(s.ctx, "v", TG_F32,
                                       TG_DIMS(far_too_many), tg_zeros()));
@@ -701,9 +705,9 @@ Test(bad_input, a_context_may_limit_the_memory_of_a_call)
     session_begin_with(&s, (tg_context_options){.memory_limit = 3000,
                                                 .jit = "off"});
     tg_function *f = tg_function_create(s.ctx, exp_of_thousand, NULL, NULL);
-    check_fails(tg_call(f, TG_ARGS(1.0f), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(1.0f), TG_RESULTS()),
                 TG_ERROR_OUT_OF_MEMORY, "limit", "3000");
-    cr_assert_null(tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1000)));
+    cr_assert_null(tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1000), tg_zeros()));
     check_record(TG_ERROR_OUT_OF_MEMORY, "limit", "4000");
     tg_function_release(f);
     session_end(&s);

@@ -33,7 +33,7 @@ Test(bad_input, a_failing_callback_gives_its_own_message)
     session s;
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, fail_in_words, NULL, NULL);
-    check_fails(tg_call(f, TG_ARGS(1.0f), TG_NO_RESULTS), TG_ERROR_CALLBACK,
+    check_fails(tg_call(f, TG_ARGS(1.0f), TG_RESULTS()), TG_ERROR_CALLBACK,
                 "layer 3 does not like this", __FILE__);
     cr_assert_eq(tg_error_last()->line, fail_line);
     cr_assert_str_eq(tg_error_last()->function, "tg_call");
@@ -164,7 +164,7 @@ Test(bad_input, misuse_of_a_trace_is_an_error)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         tg_function *f =
             tg_function_create(s.ctx, rows[i].callback, good, NULL);
-        check_fails(tg_call(f, TG_ARGS(1.0f), TG_NO_RESULTS),
+        check_fails(tg_call(f, TG_ARGS(1.0f), TG_RESULTS()),
                     TG_ERROR_INVALID_ARGUMENT, rows[i].piece,
                     "test_bad_input_callbacks.c:");
         tg_function_release(f);
@@ -188,7 +188,7 @@ Test(bad_input, operations_fail_outside_a_callback)
     check_record(TG_ERROR_TRACE, "tg_bundle_argument");
     cr_assert_null(tg_own_variable(NULL, "v", TG_F32, TG_SCALAR, tg_zeros()));
     check_record(TG_ERROR_TRACE, "own variable");
-    tg_apply((tg_function *)NULL, TG_NO_ARGS, &y, 1);
+    tg_apply((tg_function *)NULL, TG_ARGS(), &y, 1);
     check_record(TG_ERROR_TRACE, "apply");
     cr_assert_not(tg_is_valid(y));
     cr_assert_not(tg_is_valid(tg_iota(TG_I32, TG_DIMS(3), 0)));
@@ -201,7 +201,7 @@ Test(bad_input, operations_fail_outside_a_callback)
 /* A callback that handles the failure of a call inside it. */
 static void survive_a_failed_call(tg_trace *t, const tg_value *in, void *user)
 {
-    if (tg_call((tg_function *)user, TG_ARGS("no"), TG_NO_RESULTS) == TG_OK)
+    if (tg_call((tg_function *)user, TG_ARGS("no"), TG_RESULTS()) == TG_OK)
         tg_fail(t, "that should not have worked");
     tg_return(t, tg_mul(in[0], 3));
 }
@@ -253,10 +253,10 @@ static void call_while_printing(const char *text, void *user)
     (void)text;
     if (e->depth++ > 0)
         return;
-    e->on_used = tg_call(e->g, TG_ARGS(e->used), TG_NO_RESULTS);
+    e->on_used = tg_call(e->g, TG_ARGS(e->used), TG_RESULTS());
     e->on_get = tg_variable_get(e->used, &number, sizeof number);
-    e->on_free = tg_call(e->g, TG_ARGS(e->free), TG_NO_RESULTS);
-    e->on_itself = tg_call(e->f, TG_ARGS(e->free), TG_NO_RESULTS);
+    e->on_free = tg_call(e->g, TG_ARGS(e->free), TG_RESULTS());
+    e->on_itself = tg_call(e->f, TG_ARGS(e->free), TG_RESULTS());
 }
 
 Test(bad_input, a_print_callback_may_call_back)
@@ -273,7 +273,7 @@ Test(bad_input, a_print_callback_may_call_back)
     e.g = tg_function_create(e.ctx, add_one, NULL, NULL);
     e.used = f32_scalar_variable(e.ctx, "used", 0);
     e.free = f32_scalar_variable(e.ctx, "free", 0);
-    check_works(tg_call(e.f, TG_ARGS(e.used), TG_NO_RESULTS));
+    check_works(tg_call(e.f, TG_ARGS(e.used), TG_RESULTS()));
     cr_assert_eq(e.on_used, TG_ERROR_BUSY);
     cr_assert_eq(e.on_get, TG_ERROR_BUSY);
     cr_assert_eq(e.on_free, TG_OK);

@@ -125,7 +125,7 @@ Test(bad_input, results_that_overlap_a_variable_are_refused)
     check_works(tg_variable_unmap(v));
     tg_tensor *y = tg_tensor_wrap(s.ctx, data, TG_F32, TG_DIMS(2));
     tg_function *f = tg_function_create(s.ctx, read_captured, v, NULL);
-    check_fails(tg_call(f, TG_NO_ARGS, TG_RESULTS(&y)),
+    check_fails(tg_call(f, TG_ARGS(), TG_RESULTS(&y)),
                 TG_ERROR_INVALID_ARGUMENT, "variable");
     tg_function *g = tg_function_create(s.ctx, twice, NULL, NULL);
     check_fails(tg_call(g, TG_ARGS(v), TG_RESULTS(&y)),
@@ -234,7 +234,7 @@ Test(bad_input, only_tensors_and_numbers_of_a_bound_call_are_swapped)
     session_begin(&s);
     tg_variable *v = f32_scalar_variable(s.ctx, "v", 0);
     tg_function *f = tg_function_create(s.ctx, add_to_variable, NULL, NULL);
-    tg_bound *b = tg_bind(f, TG_ARGS(v, 2.0f, TG_STATIC(1)), TG_NO_RESULTS);
+    tg_bound *b = tg_bind(f, TG_ARGS(v, 2.0f, TG_STATIC(1)), TG_RESULTS());
     cr_assert_not_null(b, "%s", tg_error(NULL));
     float number = 5;
     check_fails(tg_bound_set(b, 0, &number), TG_ERROR_INVALID_ARGUMENT,
@@ -269,10 +269,11 @@ Test(bad_input, results_of_another_spec_are_refused)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, twice, NULL, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
-    tg_tensor *wrong[] = {tg_tensor_create(s.ctx, TG_F32, TG_DIMS(3)),
-                          tg_tensor_create(s.ctx, TG_F64, TG_DIMS(2)),
-                          tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1, 2)),
-                          tg_tensor_create(s.ctx, TG_F32, TG_SCALAR)};
+    tg_tensor *wrong[] = {
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(3), tg_zeros()),
+        tg_tensor_create(s.ctx, TG_F64, TG_DIMS(2), tg_zeros()),
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1, 2), tg_zeros()),
+        tg_tensor_create(s.ctx, TG_F32, TG_SCALAR, tg_zeros())};
     for (int i = 0; i < 4; i++) {
         tg_tensor *y = wrong[i];
         check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&y)), TG_ERROR_SHAPE,
@@ -313,7 +314,7 @@ Test(bad_input, variables_are_copied_whole_or_not_at_all)
                                       tg_from_data(NULL)));
     check_record(TG_ERROR_INVALID_ARGUMENT, "NULL");
     cr_assert_null(tg_variable_create(s.ctx, "v", TG_I32, TG_DIMS(2),
-                                      tg_uniform(0, 1, 1)));
+                                      tg_seeded(tg_uniform(0, 1), 1)));
     check_record(TG_ERROR_DTYPE, "i32");
     session_end(&s);
 }
@@ -324,12 +325,12 @@ Test(bad_input, a_mapped_variable_is_busy_for_calls_of_its_thread)
     session_begin(&s);
     tg_variable *v = f32_scalar_variable(s.ctx, "v", 1);
     tg_function *f = tg_function_create(s.ctx, add_to_variable, NULL, NULL);
-    tg_bound *b = tg_bind(f, TG_ARGS(v, 1.0f), TG_NO_RESULTS);
+    tg_bound *b = tg_bind(f, TG_ARGS(v, 1.0f), TG_RESULTS());
     cr_assert_not_null(tg_variable_map(v, TG_WRITE));
-    check_fails(tg_call(f, TG_ARGS(v, 1.0f), TG_NO_RESULTS), TG_ERROR_BUSY,
+    check_fails(tg_call(f, TG_ARGS(v, 1.0f), TG_RESULTS()), TG_ERROR_BUSY,
                 "add_to_variable");
     check_fails(tg_run(b), TG_ERROR_BUSY, "add_to_variable");
-    check_fails(tg_call(f, TG_ARGS(v, tg_value_of(v)), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(v, tg_value_of(v)), TG_RESULTS()),
                 TG_ERROR_BUSY, "add_to_variable");
     check_variable(v, 1); /* a thread may map a variable twice */
     check_works(tg_variable_unmap(v));
@@ -429,7 +430,7 @@ Test(bad_input, bundle_types_are_checked)
     tg_function *f = tg_function_create(s.ctx, twice, NULL, NULL);
     for (int i = 0; i < 3; i++)
         check_fails(tg_call(f, TG_ARGS(tg_bundle_of(types[i], &h)),
-                            TG_NO_RESULTS),
+                            TG_RESULTS()),
                     TG_ERROR_INVALID_ARGUMENT, "argument 0");
     cr_assert_eq(
         tg_bundle_variables(&endless, &h, TG_ALL_VARIABLES, NULL, 0), 0);

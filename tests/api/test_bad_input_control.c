@@ -49,7 +49,7 @@ static void check_rows_at(int line, const row *rows, size_t n, void *user)
         tg_function *f =
             tg_function_create(s.ctx, rows[i].callback, user, NULL);
         tg_tensor *x = f32_vector(s.ctx, 1, 2, 3);
-        const tg_status is = tg_call(f, TG_ARGS(x, 1.0f, 1), TG_NO_RESULTS);
+        const tg_status is = tg_call(f, TG_ARGS(x, 1.0f, 1), TG_RESULTS());
         cr_assert_eq(is, rows[i].status, "line %d, row %zu: %s: %s", line, i,
                      tg_status_name(is), is ? tg_error(NULL) : "");
         for (int k = 0; k < 4 && rows[i].pieces[k]; k++)
@@ -356,7 +356,7 @@ Test(bad_input, a_loop_value_may_not_grow_by_unknown_extents)
     options.policy = TG_RELAXED;
     tg_function *f = tg_function_create(s.ctx, for_grows, NULL, &options);
     tg_tensor *x = f32_vector(s.ctx, 1, 2, 3);
-    check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_SHAPE,
+    check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()), TG_ERROR_SHAPE,
                 "for: ", "loop value 0", __FILE__);
     check_place("for_grows");
     tg_tensor_release(x);

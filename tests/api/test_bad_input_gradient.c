@@ -15,7 +15,7 @@ static void check_refused_at(int line, tg_callback *callback, void *user,
     tg_function *f = tg_function_create(s.ctx, callback, user, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2, 3);
     tg_tensor *n = i32_vector(s.ctx, 1, 2, 3);
-    check_failure_at(line, tg_call(f, TG_ARGS(x, n), TG_NO_RESULTS), status,
+    check_failure_at(line, tg_call(f, TG_ARGS(x, n), TG_RESULTS()), status,
                      pieces);
     cr_assert_str_eq(tg_error_last()->file, __FILE__, "line %d", line);
     cr_assert_eq(tg_function_trace_count(f), 0, "line %d", line);

@@ -452,7 +452,7 @@ REFUSED(label_twice_in_the_result, INVALID, "einsum", "'i' is repeated",
 REFUSED(labels_that_are_null, INVALID, "einsum", "the labels are NULL",
         AT(tg_einsum((const char *)NULL, x)))
 REFUSED(labels_of_nothing, INVALID, "einsum", "there are no operands",
-        AT(tg_einsum_at("", TG_NO_ARGS, TG_HERE)))
+        AT(tg_einsum_at("", TG_ARGS(), TG_HERE)))
 REFUSED(labels_of_null, INVALID, "einsum", "operands are NULL",
         AT(tg_einsum_at("i", NULL, 1, TG_HERE)))
 

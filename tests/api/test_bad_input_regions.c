@@ -28,7 +28,7 @@ static void check_fails_in_trace_at(int line, tg_callback *callback,
     tg_function *good = tg_function_create(s.ctx, keep, NULL, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
     for (int i = 0; i < 2; i++)
-        check_failure_at(line, tg_call(f, TG_ARGS(x), TG_NO_RESULTS), wanted,
+        check_failure_at(line, tg_call(f, TG_ARGS(x), TG_RESULTS()), wanted,
                          pieces);
     check_f32(call_one(good, TG_ARGS(x)), 1, 2);
     tg_tensor_release(x);
@@ -134,7 +134,7 @@ Test(bad_input, a_region_does_not_see_values_of_the_calling_function)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, apply_other, s.ctx, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
-    check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_TRACE,
+    check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()), TG_ERROR_TRACE,
                 "calling function's trace: pass it as an argument");
     tg_tensor_release(x);
     tg_function_release(f);
@@ -223,10 +223,10 @@ Test(bad_input, branches_and_loops_need_a_trace)
 {
     tg_value y = {1, 1};
     tg_callback *const branches[] = {keep};
-    tg_cond((bool)1, keep, keep, NULL, TG_NO_ARGS, &y, 1);
+    tg_cond((bool)1, keep, keep, NULL, TG_ARGS(), &y, 1);
     cr_assert_not(tg_is_valid(y));
     check_record(TG_ERROR_TRACE, "cond", "inside a traced callback", __FILE__);
-    tg_switch(1, branches, 1, NULL, TG_NO_ARGS, &y, 1);
+    tg_switch(1, branches, 1, NULL, TG_ARGS(), &y, 1);
     check_record(TG_ERROR_TRACE, "switch", "inside a traced callback");
     tg_while(always, keep, NULL, TG_ARGS(1.0), &y, 1);
     check_record(TG_ERROR_TRACE, "while", "inside a traced callback");

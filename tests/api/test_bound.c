@@ -55,7 +55,7 @@ Test(bound, running_takes_no_memory)
     tg_variable *v = f32_scalar_variable(s.ctx, "v", 0);
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = NULL;
     tg_bound *b = tg_bind(f, TG_ARGS(x, 2), TG_RESULTS(&y));
-    tg_bound *c = tg_bind(g, TG_ARGS(v, 1), TG_NO_RESULTS);
+    tg_bound *c = tg_bind(g, TG_ARGS(v, 1), TG_RESULTS());
     cr_assert(b && c);
     tgi_alloc_inject_failure(0, true);
     for (int i = 0; i < 3; i++) {
@@ -89,7 +89,8 @@ Test(bound, it_reports_the_memory_of_a_run)
         session s;
         session_begin_with(&s, (tg_context_options){.jit = modes[i]});
         tg_function *f = tg_function_create(s.ctx, twice_product, NULL, NULL);
-        tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(32, 32));
+        tg_tensor *x =
+            tg_tensor_create(s.ctx, TG_F32, TG_DIMS(32, 32), tg_zeros());
         tg_tensor *y = NULL;
         tg_bound *b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&y));
         cr_assert_not_null(b, "%s", tg_error(s.ctx));
@@ -384,4 +385,86 @@ static bool bind_and_run(void)
 Test(bound, every_lack_of_memory_is_reported)
 {
     check_every_fault(bind_and_run);
+}
+
+/* -- Extents --------------------------------------------------------------- */
+
+static void sum_and_scale(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_sum(tg_mul(in[0], in[1]), TG_ALL_AXES), tg_mul(in[0], 10));
+}
+
+Test(bound, it_follows_the_extents_of_its_tensors)
+{
+    session s;
+    session_begin(&s);
+    tg_function *f = tg_function_create(s.ctx, sum_and_scale, NULL, NULL);
+    tg_tensor *x = f32_vector(s.ctx, 1, 2, 3), *z = f32_vector(s.ctx, 5, 6);
+    tg_tensor *wrong = i32_vector(s.ctx, 1), *scaled = NULL;
+    float sum = 0;
+    tg_bound *b = tg_bind(f, TG_ARGS(x, x), TG_RESULTS(&sum, &scaled));
+    for (int i = 0; i < 40; i++) { /* more sets of extents than are kept */
+        tg_tensor *y =
+            tg_tensor_create(s.ctx, TG_F32, TG_DIMS(i + 4), tg_fill(2));
+        check_works(tg_bound_set_tensor(b, 0, y));
+        check_works(tg_bound_set_tensor(b, 1, y));
+        tg_tensor_release(y);
+        check_works(tg_run(b));
+        cr_assert_eq(sum, 4.0f * (float)(i + 4));
+        cr_assert_eq(tg_tensor_count(tg_bound_result(b, 1)), i + 4);
+    }
+    check_works(tg_bound_set_tensor(b, 0, z));
+    check_fails(tg_run(b), TG_ERROR_SHAPE, "test_bound.c:");
+    check_works(tg_bound_set_tensor(b, 1, z));
+    check_works(tg_run(b));
+    cr_assert_eq(sum, 61);
+    check_fails(tg_bound_set_tensor(b, 0, wrong), TG_ERROR_DTYPE, "f32", "i32");
+    check_fails(tg_bound_set_tensor(b, 0, NULL), TG_ERROR_INVALID_ARGUMENT,
+                "NULL");
+    check_fails(tg_bound_set_tensor(b, 2, x), TG_ERROR_INVALID_ARGUMENT,
+                "argument 2");
+    check_fails(tg_bound_set_tensor(NULL, 2, x), TG_ERROR_INVALID_ARGUMENT,
+                "NULL");
+    check_works(tg_bound_set_tensor(b, 0, x));
+    check_works(tg_bound_set_tensor(b, 1, x));
+    check_works(tg_run(b));
+    cr_assert_eq(sum, 14);
+    cr_assert_eq(tg_bound_result(b, 1), scaled, "that of tg_bind again");
+    check_f32(scaled, 10, 20, 30);
+    cr_assert_null(tg_bound_result(b, 0));
+    cr_assert_null(tg_bound_result(b, 7));
+    tg_bound_release(b);
+    tg_tensor_release(x);
+    tg_tensor_release(z);
+    tg_tensor_release(wrong);
+    tg_function_release(f);
+    session_end(&s);
+}
+
+Test(bound, memory_of_a_result_fits_one_size_only)
+{
+    session s;
+    session_begin(&s);
+    tg_function *f = tg_function_create(s.ctx, sum_and_scale, NULL, NULL);
+    tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = f32_vector(s.ctx, 3);
+    float data[2] = {0, 0}, sum = 0, factor = 3;
+    tg_bound *b = tg_bind(f, TG_ARGS(x, 2.0f), TG_RESULTS(&sum));
+    cr_assert_not_null(b, "%s", tg_error(NULL));
+    check_works(tg_bound_set_result(b, 1, data));
+    check_works(tg_bound_set(b, 1, &factor));
+    check_works(tg_bound_set_tensor(b, 0, y));
+    check_fails(tg_run(b), TG_ERROR_SHAPE, "result 1", "4 bytes", "has 8");
+    check_works(tg_bound_set_tensor(b, 0, x));
+    check_works(tg_run(b));
+    cr_assert(sum == 9 && data[0] == 10 && data[1] == 20);
+    check_fails(tg_bound_set_result(b, 1, tg_tensor_f32(x) + 1),
+                TG_ERROR_INVALID_ARGUMENT, "overlaps");
+    check_works(tg_run(b));
+    cr_assert(sum == 9 && data[0] == 10);
+    tg_bound_release(b);
+    tg_tensor_release(x);
+    tg_tensor_release(y);
+    tg_function_release(f);
+    session_end(&s);
 }

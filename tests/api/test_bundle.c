@@ -279,10 +279,10 @@ Test(bundle, a_captured_bundle_is_live)
     session_begin(&s);
     model m = make_model(s.ctx);
     tg_function *f = tg_function_create(s.ctx, train_captured, &m, NULL);
-    check_f32(call_one(f, TG_NO_ARGS), 10.5f, 10.5f);
+    check_f32(call_one(f, TG_ARGS()), 10.5f, 10.5f);
     set_variable(m.scale, 5, 6);
     set_variable(m.last.w, 1, 2);
-    check_f32(call_one(f, TG_NO_ARGS), 3.5f, 7);
+    check_f32(call_one(f, TG_ARGS()), 3.5f, 7);
     check_variable(m.first.w, 8, 9);
     cr_assert_eq(tg_function_trace_count(f), 1);
     tg_bundle_release(&model_type, &m);
@@ -350,14 +350,14 @@ Test(bundle, a_signature_may_have_one)
     wrong.scale =
         tg_variable_create(s.ctx, "scale", TG_F32, TG_DIMS(3), tg_zeros());
     check_fails(
-        tg_call(f, TG_ARGS(tg_bundle_of(&model_type, &wrong)), TG_NO_RESULTS),
+        tg_call(f, TG_ARGS(tg_bundle_of(&model_type, &wrong)), TG_RESULTS()),
         TG_ERROR_SIGNATURE,
         "train: argument 0 ('scale'): the signature has variable "
         "f32[2], but the call has variable f32[3]");
     check_fails(
-        tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &m.first)), TG_NO_RESULTS),
+        tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &m.first)), TG_RESULTS()),
         TG_ERROR_SIGNATURE, "5 variables and tensors, but the call has 2");
-    check_fails(tg_call(f, TG_ARGS(m.scale), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(m.scale), TG_RESULTS()),
                 TG_ERROR_SIGNATURE, "train: ");
     cr_assert_eq(n_traces, 1);
     tg_variable_release(wrong.scale);
@@ -384,12 +384,12 @@ Test(bundle, other_operands_than_bundles_are_errors)
     size_t arg = 1;
     tg_function *f = tg_function_create(s.ctx, ask_wrongly, &arg, NULL);
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l), 3),
-                        TG_NO_RESULTS),
+                        TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT,
                 "argument 1 is not a bundle, but 'layer' was requested");
     arg = 99;
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l), 3),
-                        TG_NO_RESULTS),
+                        TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT,
                 "argument 99 is out of range: the function has 2");
     cr_assert_null(tg_bundle_argument(NULL, 0, &layer_type));
@@ -407,18 +407,18 @@ Test(bundle, bad_bundles_are_refused)
     tg_function *f = tg_function_create(s.ctx, train, NULL, NULL);
     layer l = make_layer(s.ctx, 1), half = {l.w, NULL};
     layer foreign = make_layer(other.ctx, 1);
-    check_fails(tg_call(f, TG_ARGS(tg_bundle_of(NULL, &l)), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(tg_bundle_of(NULL, &l)), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT,
                 "argument 0: the bundle or its type is NULL");
     check_fails(
-        tg_call(f, TG_ARGS(3, tg_bundle_of(&layer_type, NULL)), TG_NO_RESULTS),
+        tg_call(f, TG_ARGS(3, tg_bundle_of(&layer_type, NULL)), TG_RESULTS()),
         TG_ERROR_INVALID_ARGUMENT,
         "argument 1: the bundle or its type is NULL");
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &half)),
-                        TG_NO_RESULTS),
+                        TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "b: the variable is NULL");
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &foreign)),
-                        TG_NO_RESULTS),
+                        TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT,
                 "w: variable 'w' belongs to another context");
     tg_bundle_release(&layer_type, &foreign);
@@ -445,7 +445,7 @@ Test(bundle, nesting_has_a_bound)
     cr_assert_eq(tg_bundle_count(&types[0], bundle, TG_ALL_VARIABLES), 0);
     tg_function *f = tg_function_create(s.ctx, train_captured, NULL, NULL);
     check_fails(
-        tg_call(f, TG_ARGS(tg_bundle_of(&types[0], bundle)), TG_NO_RESULTS),
+        tg_call(f, TG_ARGS(tg_bundle_of(&types[0], bundle)), TG_RESULTS()),
         TG_ERROR_INVALID_ARGUMENT,
         "argument 0: the bundle type has no fields, or nests deeper "
         "than 16 levels");

@@ -69,7 +69,7 @@ Test(call, results_may_be_discarded)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, three, NULL, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = NULL;
-    check_works(tg_call(f, TG_ARGS(x), TG_NO_RESULTS));
+    check_works(tg_call(f, TG_ARGS(x), TG_RESULTS()));
     check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(NULL)));
     check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(NULL, NULL, NULL)));
     /* More results than exist may be requested if they are discarded. */
@@ -89,7 +89,7 @@ Test(call, a_missing_result_is_an_error)
     tg_function *f = tg_function_create(s.ctx, nothing, NULL, NULL);
     tg_function *g = tg_function_create(s.ctx, same, NULL, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1), *y = NULL, *z = NULL;
-    check_works(tg_call(f, TG_ARGS(x), TG_NO_RESULTS));
+    check_works(tg_call(f, TG_ARGS(x), TG_RESULTS()));
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&y)),
                 TG_ERROR_INVALID_ARGUMENT,
                 "nothing: returns 0 results, but 1 was requested");
@@ -112,7 +112,8 @@ Test(call, a_tensor_that_does_not_fit_its_result_is_refused)
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
     tg_tensor *longer = f32_vector(s.ctx, 7, 7, 7), *first = NULL;
     tg_tensor *integers = i32_vector(s.ctx, 7, 7);
-    tg_tensor *matrix = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1, 2));
+    tg_tensor *matrix =
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1, 2), tg_zeros());
     tg_tensor *foreign = f32_vector(other.ctx, 1, 2);
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&first, &longer)),
                 TG_ERROR_SHAPE,
@@ -210,11 +211,11 @@ Test(call, many_arguments_and_results)
     tg_function *f = tg_function_create(s.ctx, many, NULL, NULL);
     tg_operand args[32];
     tg_tensor *results[40] = {NULL};
-    tg_tensor **places[40];
+    tg_result places[40];
     for (int i = 0; i < 32; i++)
         args[i] = tg_in_tensor(f32_vector(s.ctx, 100.0f * (float)i));
     for (int i = 0; i < 40; i++)
-        places[i] = &results[i];
+        places[i] = TG_OUT(&results[i]);
     check_works(tg_call_at(f, args, 32, places, 40, TG_HERE));
     for (int i = 0; i < 40; i++)
         check_f32(results[i], (float)(100 * (i % 32) + i));

@@ -265,7 +265,7 @@ Test(control, a_plain_number_takes_the_type_of_the_other_branch)
 CALLBACK(two_numbers)
 {
     tg_value y;
-    tg_cond(in[0], return_number, return_number, NULL, TG_NO_ARGS, &y, 1);
+    tg_cond(in[0], return_number, return_number, NULL, TG_ARGS(), &y, 1);
     cr_assert_eq(tg_value_dtype(y), TG_F64);
     tg_return(t, tg_cast(y, TG_F32));
 }
@@ -370,7 +370,7 @@ CALLBACK(capture)
     const outside *given = user;
     outside o = {in[1], tg_exp(in[2]), tg_add(1.0, 1.0), given->table};
     tg_value y;
-    tg_cond(in[0], use_outside, use_other_outside, &o, TG_NO_ARGS, &y, 1);
+    tg_cond(in[0], use_outside, use_other_outside, &o, TG_ARGS(), &y, 1);
     cr_assert_eq(tg_value_dtype(y), TG_F32);
     tg_return(t, y);
 }
@@ -422,7 +422,7 @@ CALLBACK(change_pair)
 {
     const pair *p = tg_bundle_argument(t, 1, &pair_type);
     tg_value y;
-    tg_cond(in[0], add_to_a, add_to_b, (void *)(uintptr_t)p, TG_NO_ARGS, &y,
+    tg_cond(in[0], add_to_a, add_to_b, (void *)(uintptr_t)p, TG_ARGS(), &y,
             1);
     tg_return(t, y);
 }
@@ -472,7 +472,7 @@ CALLBACK(reset_if_large)
 {
     tg_value old = tg_read(in[0]), variable = in[0];
     tg_cond(tg_gt(in[0], 5.0), reset_argument, leave_argument, &variable,
-            TG_NO_ARGS, NULL, 0);
+            TG_ARGS(), NULL, 0);
     tg_return(t, tg_add(old, in[0]));
 }
 

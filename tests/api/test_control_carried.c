@@ -397,8 +397,8 @@ static void run_scans(session *s, outcome *out)
     for (int i = 0; i < 2; i++)
         for (int64_t rows = 0; rows < 6; rows++) {
             tg_tensor *x = f32_range(s->ctx, columns[i]);
-            tg_tensor *xs =
-                tg_tensor_create(s->ctx, TG_F32, TG_DIMS(rows, columns[i]));
+            tg_tensor *xs = tg_tensor_create(
+                s->ctx, TG_F32, TG_DIMS(rows, columns[i]), tg_zeros());
             float *data = tg_tensor_data(xs);
             for (int64_t k = 0; k < rows * columns[i]; k++)
                 data[k] = 0.5f * (float)(k % 37);

@@ -139,7 +139,7 @@ CALLBACK(read_around)
     tg_value y[2], first = tg_read(e->a);
     tg_assign_add(e->a, 1.0);
     tg_value second = tg_read(e->a);
-    tg_cond(in[0], double_a, only_read_a, user, TG_NO_ARGS, y, 2);
+    tg_cond(in[0], double_a, only_read_a, user, TG_ARGS(), y, 2);
     tg_value third = tg_read(e->a);
     tg_assign_add(e->a, 100.0);
     /* All are used after everything was written. */
@@ -194,7 +194,7 @@ CALLBACK(use_old_contents)
 {
     outside o = {.x = tg_read(in[1]), .variable = in[1]};
     tg_value y;
-    tg_cond(in[0], overwrite_then_use, keep_all, &o, TG_NO_ARGS, &y, 1);
+    tg_cond(in[0], overwrite_then_use, keep_all, &o, TG_ARGS(), &y, 1);
     tg_return(t, y, o.x);
 }
 

@@ -71,7 +71,7 @@ CALLBACK(count_variable)
 
 CALLBACK(loop_by_variable)
 {
-    tg_while(is_below_five, count_variable, user, TG_NO_ARGS, NULL, 0);
+    tg_while(is_below_five, count_variable, user, TG_ARGS(), NULL, 0);
     tg_print(t, "end %v", (tg_variable *)user);
 }
 
@@ -79,9 +79,9 @@ static void check_test_reads(session *s)
 {
     tg_variable *v = f32_scalar_variable(s->ctx, "v", 2);
     tg_function *f = tg_function_create(s->ctx, loop_by_variable, v, NULL);
-    call_only(f, TG_NO_ARGS);
+    call_only(f, TG_ARGS());
     check_printed(s, "test 2\nbody 2\ntest 4\nbody 4\ntest 6\nend 6\n");
-    call_only(f, TG_NO_ARGS);
+    call_only(f, TG_ARGS());
     check_printed(s, "test 6\nend 6\n");
     tg_variable_release(v);
     tg_function_release(f);
@@ -114,9 +114,9 @@ static void check_test_writes(session *s)
 {
     tg_variable *v = f32_scalar_variable(s->ctx, "v", 0);
     tg_function *f = tg_function_create(s->ctx, loop_by_tests, v, NULL);
-    check_f32(call_one(f, TG_NO_ARGS), 3);
+    check_f32(call_one(f, TG_ARGS()), 3);
     check_variable(v, 4);
-    check_f32(call_one(f, TG_NO_ARGS), 0);
+    check_f32(call_one(f, TG_ARGS()), 0);
     check_variable(v, 5);
     tg_variable_release(v);
     tg_function_release(f);
@@ -147,8 +147,8 @@ static void check_fixed_trips(session *s)
     tg_variable *v =
         tg_variable_create(s->ctx, "n", TG_I64, TG_SCALAR, tg_fill(3));
     tg_function *f = tg_function_create(s->ctx, trips_from_variable, v, NULL);
-    check_i64(call_one(f, TG_NO_ARGS), 3);
-    check_i64(call_one(f, TG_NO_ARGS), 1000);
+    check_i64(call_one(f, TG_ARGS()), 3);
+    check_i64(call_one(f, TG_ARGS()), 1000);
     tg_variable_release(v);
     tg_function_release(f);
 }
@@ -214,7 +214,7 @@ CALLBACK(swap_variables)
 
 CALLBACK(swap_often)
 {
-    tg_for(in[0], swap_variables, user, TG_NO_ARGS, NULL, 0);
+    tg_for(in[0], swap_variables, user, TG_ARGS(), NULL, 0);
 }
 
 static void check_swaps(session *s)
@@ -369,7 +369,7 @@ static void check_failing_test(session *s)
     tg_tensor *bad = i32_vector(s->ctx, 1, 1, 1);
     tg_tensor *good = i32_vector(s->ctx, 1, 1, 0);
     tg_tensor *start = i64_scalar(s->ctx, 0);
-    check_fails(tg_call(f, TG_ARGS(bad, start), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(bad, start), TG_RESULTS()),
                 TG_ERROR_INDEX, "gather", "index 3");
     check_variable(w.before, 3);
     check_variable(w.after, 0);
@@ -437,7 +437,7 @@ static void check_limit(session *s)
             char trips[40];
             snprintf(trips, sizeof(trips), "limit of %d iteration%s",
                      (int)-cases[i].trips, cases[i].trips == -1 ? "" : "s");
-            check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS),
+            check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()),
                         TG_ERROR_LIMIT, "while", trips, __FILE__);
             check_variable(l.n, 0 - cases[i].trips);
         }
@@ -467,7 +467,7 @@ CALLBACK(unused_limit)
 static void check_unused_limit(session *s)
 {
     tg_function *f = tg_function_create(s->ctx, unused_limit, NULL, NULL);
-    check_fails(tg_call(f, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_LIMIT,
+    check_fails(tg_call(f, TG_ARGS(), TG_RESULTS()), TG_ERROR_LIMIT,
                 "while", "limit of 7 iterations");
     tg_function_release(f);
 }

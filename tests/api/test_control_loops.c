@@ -278,7 +278,7 @@ static void check_turns(session *s)
     tg_function *f = tg_function_create(s->ctx, rotate, NULL, NULL);
     tg_tensor *x[3], *y[3] = {NULL};
     for (int i = 0; i < 3; i++) {
-        x[i] = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(N));
+        x[i] = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(N), tg_zeros());
         for (int k = 0; k < N; k++)
             ((float *)tg_tensor_data(x[i]))[k] = (float)(i * N + k);
     }
@@ -420,7 +420,7 @@ CALLBACK(nothing_carried)
 
 CALLBACK(carry_nothing)
 {
-    tg_for(in[0], nothing_carried, user, TG_NO_ARGS, NULL, 0);
+    tg_for(in[0], nothing_carried, user, TG_ARGS(), NULL, 0);
 }
 
 static void check_nothing_carried(session *s)
@@ -443,7 +443,7 @@ Test(control, a_loop_may_carry_nothing)
 static void check_empty_values(session *s)
 {
     tg_function *f = tg_function_create(s->ctx, collect_trips, NULL, NULL);
-    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(0, 3));
+    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(0, 3), tg_zeros());
     tg_tensor *y = call_one(f, TG_ARGS(3, x));
     cr_assert_eq(tg_tensor_count(y), 0);
     cr_assert_eq(tg_tensor_rank(y), 2);
@@ -528,7 +528,7 @@ Test(control, an_unrolled_loop_runs_its_callback_for_each_iteration)
     session_begin(&s);
     counted n = {0};
     tg_function *f = tg_function_create(s.ctx, unroll_five, &n, NULL);
-    check_i64(call_one(f, TG_NO_ARGS), 10);
+    check_i64(call_one(f, TG_ARGS()), 10);
     cr_assert_eq(n.n_body, 5);
     tg_function_release(f);
     session_end(&s);

@@ -394,7 +394,7 @@ CALLBACK(apply_to_captured)
 
 CALLBACK(apply_in_loop)
 {
-    tg_for(in[0], apply_to_captured, user, TG_NO_ARGS, NULL, 0);
+    tg_for(in[0], apply_to_captured, user, TG_ARGS(), NULL, 0);
 }
 
 static void check_aliases(session *s)
@@ -491,7 +491,8 @@ CALLBACK(join)
 
 static tg_tensor *matrix(tg_context *ctx, int64_t rows, int64_t columns)
 {
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(rows, columns));
+    tg_tensor *x =
+        tg_tensor_create(ctx, TG_F32, TG_DIMS(rows, columns), tg_zeros());
     for (int64_t i = 0; i < rows * columns; i++)
         ((float *)tg_tensor_data(x))[i] = (float)(i + 1);
     return x;
@@ -520,7 +521,7 @@ static void check_unknown_extents(session *s)
     cr_assert_eq(tg_function_trace_count(f), 1);
     /* The conditions of an iteration are checked before the call runs. */
     tg_tensor *x = matrix(s->ctx, 2, 3), *z = matrix(s->ctx, 1, 2);
-    check_fails(tg_call(f, TG_ARGS(2, x, z), TG_NO_RESULTS), TG_ERROR_SHAPE,
+    check_fails(tg_call(f, TG_ARGS(2, x, z), TG_RESULTS()), TG_ERROR_SHAPE,
                 "mul", __FILE__);
     tg_tensor_release(x);
     tg_tensor_release(z);
@@ -557,7 +558,7 @@ CALLBACK(own_inside)
 {
     tg_value y, n;
     tg_for(in[0], own_in_trip, NULL, TG_ARGS(in[1]), &y, 1);
-    tg_cond(tg_gt(y, 150.0), own_in_branch, no_own, NULL, TG_NO_ARGS, &n, 1);
+    tg_cond(tg_gt(y, 150.0), own_in_branch, no_own, NULL, TG_ARGS(), &n, 1);
     tg_return(t, y, n);
 }
 

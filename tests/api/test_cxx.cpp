@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include <unistd.h>
+
 #include "tgjit.h"
 
 /* -- Support --------------------------------------------------------------- */
@@ -175,7 +177,7 @@ Test(cxx, every_elementwise_operation_has_an_overload)
     tg_context *ctx = tg_context_create(NULL);
     tg_tensor *x = matrix(ctx);
     tg_function *f = tg_function_create(ctx, use_all, NULL, NULL);
-    cr_assert_eq(tg_call(f, {x}, TG_NO_RESULTS), TG_OK, "%s", tg_error(ctx));
+    cr_assert_eq(tg_call(f, {x}, TG_RESULTS()), TG_OK, "%s", tg_error(ctx));
     tg_function_release(f);
     tg_tensor_release(x);
     tg_context_release(ctx);
@@ -349,7 +351,7 @@ Test(cxx, bundles_are_requested_with_their_type)
         tg_function *f = tg_function_create(
             ctx, swap_pair, const_cast<tg_bundle_type *>(type), NULL);
         const tg_status status =
-            tg_call(f, {tg_bundle_of(&pair_type, &p)}, TG_NO_RESULTS);
+            tg_call(f, {tg_bundle_of(&pair_type, &p)}, TG_RESULTS());
         cr_assert_eq(status, type == &pair_type ? TG_OK
                                                 : TG_ERROR_INVALID_ARGUMENT);
         tg_function_release(f);
@@ -375,6 +377,8 @@ static void accumulate(tg_trace *t, const tg_value *in, void *user)
     tg_assign_sub(in[0], 0);
     tg_print(t, "%v then %v", {before, in[0]});
     tg_print(t, "plain");
+    tg_assert(t, tg_gt(in[1], 0), "%v and %v", {in[1], before});
+    tg_assert(t, true, "plain");
     tg_return(t, {calls, first});
 }
 
@@ -399,10 +403,13 @@ Test(cxx, state_is_read_assigned_and_printed)
     cr_assert(taken(calls) == floats({1}));
     cr_assert(taken(first) == floats({2.5f}));
     calls = NULL;
-    cr_assert_eq(tg_call(f, {v, 0.5f}, {&calls, NULL}), TG_OK);
+    cr_assert_eq(tg_call(f, {v, 0.5f}, {&calls, nullptr}), TG_OK);
     cr_assert(taken(calls) == floats({2}));
     cr_assert_str_eq(printed.c_str(),
                      "1 then 3.5\nplain\n3.5 then 4\nplain\n");
+    cr_assert_eq(tg_call(f, {v, -0.5f}, {nullptr, nullptr}), TG_ERROR_ASSERT);
+    cr_assert_not_null(strstr(tg_error(ctx), "assert: -0.5 and 4"));
+    cr_assert_not_null(strstr(tg_error(ctx), "test_cxx.cpp:"));
     tg_variable_release(v);
     tg_function_release(f);
     tg_context_release(ctx);
@@ -483,6 +490,183 @@ Test(cxx, branches_and_loops_take_functions_and_lambdas)
     cr_assert(taken(y) == floats({40 + 10 + 3, 80 + 10 + 3}));
     tg_tensor_release(x);
     tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+/* -- Less ceremony --------------------------------------------------------- */
+
+TG_DEFINE_BUNDLE(layer, weights, bias)
+TG_DEFINE_BUNDLE(model, (layer, first), (layer, second), temperature)
+
+static void train(tg_trace *t, const tg_value *in, void *)
+{
+    auto m = static_cast<const model *>(tg_bundle_argument(t, 1, &model_type));
+    if (!m)
+        return;
+    tg_value y = tg_add(tg_mul(in[0], m->first.weights), m->first.bias);
+    y = tg_mul(tg_add(tg_mul(y, m->second.weights), m->second.bias),
+               m->temperature);
+    tg_variable *v[5];
+    tg_value g[5];
+    const size_t n = tg_bundle_gradients(y, &model_type, m, v, g, 5);
+    for (size_t i = 0; i < n; i++)
+        tg_assign_sub(v[i], g[i]);
+    tg_return(t, y);
+}
+
+/* y = (x w1 + b1) w2 t; the gradients are x w2 t, w2 t, (x w1 + b1) t, t, y/t. */
+Test(cxx, bundles_of_one_line_nest_and_have_gradients)
+{
+    tg_context *ctx = tg_context_create(nullptr);
+    auto scalar = [ctx](const char *name, double value) {
+        return tg_variable_create(ctx, name, TG_F32, TG_SCALAR,
+                                  tg_fill(value));
+    };
+    model m = {{scalar("w", 2), scalar("b", 1)},
+               {scalar("w", 3), scalar("b", 0)},
+               scalar("t", 10)};
+    tg_function *f = tg_function_create(ctx, train, nullptr, nullptr);
+    float y = 0, w = 0, t = 0;
+    cr_assert_eq(tg_call(f, TG_ARGS(2.0f, tg_bundle_of(&model_type, &m)),
+                         TG_RESULTS(&y)),
+                 TG_OK, "%s", tg_error(ctx));
+    cr_assert_eq(y, 150.0f);
+    cr_assert_eq(tg_variable_get(m.first.weights, &w, sizeof w), TG_OK);
+    cr_assert_eq(w, 2.0f - 60);
+    cr_assert_eq(tg_variable_get(m.temperature, &t, sizeof t), TG_OK);
+    cr_assert_eq(t, 10.0f - 15);
+    cr_assert_eq(tg_bundle_count(&model_type, &m, TG_ALL_VARIABLES), 5);
+    tg_bundle_release(&model_type, &m);
+    tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+static void add_scaled(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_context *ctx = static_cast<tg_context *>(user);
+    tg_scope_push(ctx, "norm", TG_REUSE_AUTO);
+    tg_variable_options options = TG_VARIABLE_OPTIONS_INIT;
+    options.untrainable = true;
+    tg_variable *scale = tg_get_variable_with(ctx, "scale", TG_F32, TG_DIMS(),
+                                              tg_fill(3), &options);
+    tg_variable *shift =
+        tg_get_variable(ctx, "shift", TG_F32, TG_DIMS(2), tg_ones());
+    tg_scope_pop(ctx);
+    tg_value y = tg_add(tg_mul(in[0], scale), shift);
+    tg_print(t, "%t: %v", y, y);
+    tg_value sum = tg_einsum("i,i->", y, tg_concat(0, in[0]));
+    tg_return(t, y, sum, tg_concat(0, y, in[0], y));
+}
+
+Test(cxx, scopes_signatures_slots_and_cleanup_work_as_in_c)
+{
+    {
+        std::string printed;
+        tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
+        options.print_callback = keep_text;
+        options.print_user = &printed;
+        TG_AUTO(tg_context) ctx = tg_context_create(&options);
+        TG_AUTO(tg_function) f = tg_function_create(
+            ctx, add_scaled, ctx, TG_SIGNATURE(TG_SPEC(TG_F32, 2)));
+        TG_AUTO(tg_tensor) x =
+            tg_tensor_create(ctx, TG_F32, TG_DIMS(2), tg_fill(2));
+        const tg_tensor *only_read = x;
+        TG_AUTO(tg_tensor) y = tg_tensor_create(ctx, TG_I8, {3}, tg_zeros());
+        TG_AUTO(tg_tensor) all = nullptr;
+        float sum = 0, element = 0;
+        cr_assert_eq(tg_call(f, TG_ARGS(only_read),
+                             TG_RESULTS(TG_FRESH(&y), &sum, &all)),
+                     TG_OK, "%s", tg_error(ctx));
+        cr_assert_eq(sum, 28.0f);
+        cr_assert_str_eq(printed.c_str(), "f32[2]: [7 7]\n");
+        cr_assert_str_eq(tg_tensor_text(y), "[7 7]");
+        cr_assert_str_eq(tg_tensor_format(all, "%t"), "f32[6]");
+        cr_assert_eq(tg_tensor_get(y, &element, 1), TG_OK);
+        cr_assert_eq(element, 7.0f);
+        cr_assert_eq(tg_tensor_get(y, &element, 2), TG_ERROR_INDEX);
+        cr_assert_null(tg_tensor_f64(y));
+        cr_assert_eq(tg_tensor_f32(y)[0], 7.0f);
+        TG_AUTO(tg_variable) shift =
+            tg_context_find_variable(ctx, "norm/shift");
+        cr_assert_eq(tg_variable_assign(shift, 5), TG_OK);
+        cr_assert_eq(tg_variable_assign(shift, x), TG_OK);
+        cr_assert_eq(tg_variable_assign(shift, all), TG_ERROR_SHAPE);
+        double wrong = 0;
+        cr_assert_eq(tg_call(f, {x}, {nullptr, &wrong}), TG_ERROR_DTYPE);
+        cr_assert_eq(tg_call(f, {shift}, {}), TG_ERROR_SIGNATURE);
+    }
+    check_nothing_is_alive();
+}
+
+static void cut(tg_trace *t, const tg_value *in, void *)
+{
+    tg_value x = tg_transpose(in[0], TG_PERM(1, 0));
+    tg_value part = tg_slice_axes(x, {1, 0}, TG_DIMS(3, TG_END));
+    part = tg_slice_axes_step(part, {0, -1}, {TG_END, TG_END}, {1, -1});
+    part = tg_pad_axes(part, {0, 1}, {0, 0}, 9);
+    part = tg_dynamic_slice_axes(part, {in[1], 0}, {1, 2});
+    x = tg_dynamic_update_slice_axes(x, part, TG_ARGS(0, in[1]));
+    tg_return(t, x);
+}
+
+Test(cxx, several_axes_are_cut_padded_and_replaced)
+{
+    tg_context *ctx = tg_context_create(nullptr);
+    tg_function *f = tg_function_create(ctx, cut, nullptr, nullptr);
+    const float data[] = {1, 2, 3, 4, 5, 6};
+    tg_tensor *x = tg_tensor_copy(ctx, data, TG_F32, {2, 3}), *y = nullptr;
+    cr_assert_eq(tg_call(f, {x, 0}, {&y}), TG_OK, "%s", tg_error(ctx));
+    cr_assert(taken(y) == floats({9, 5, 2, 5, 3, 6}));
+    tg_tensor_release(x);
+    tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+static int returned_line;
+
+static void return_wrongly(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_value foreign = {1, 12345};
+    switch (*static_cast<const int *>(user)) {
+    case 0:
+        returned_line = __LINE__ + 1;
+        tg_return(t, in[0], foreign);
+        break;
+    case 1:
+        returned_line = __LINE__ + 1;
+        tg_print(t, "%v %v", in[0]);
+        break;
+    case 2:
+        returned_line = __LINE__ + 1;
+        tg_concat(3, in[0], in[0]);
+        break;
+    case 3:
+        returned_line = __LINE__ + 1;
+        tg_einsum("ij->", in[0]);
+        break;
+    default:
+        tg_return(t);
+    }
+}
+
+Test(cxx, lists_without_braces_name_the_line_too)
+{
+    tg_context *ctx = tg_context_create(nullptr);
+    tg_tensor *x = vector_of(ctx, {1, 2});
+    for (int which = 0; which < 5; which++) {
+        tg_function *f =
+            tg_function_create(ctx, return_wrongly, &which, nullptr);
+        const tg_status status = tg_call(f, {x}, {});
+        cr_assert_eq(status == TG_OK, which == 4, "%d", which);
+        if (which < 4)
+            cr_assert_eq(tg_error_last()->line, returned_line, "%s",
+                         tg_error(ctx));
+        tg_function_release(f);
+    }
+    tg_tensor_release(x);
     tg_context_release(ctx);
     check_nothing_is_alive();
 }
@@ -619,6 +803,40 @@ Test(cxx, errors_name_the_line_of_the_caller)
     tg_function_release(f);
     tg_tensor_release(x);
     tg_tensor_release(y);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+/* -- Files ----------------------------------------------------------------- */
+
+Test(cxx, files_are_written_and_read)
+{
+    const std::string path =
+        "/tmp/tgjit-cxx-" + std::to_string(getpid()) + ".safetensors";
+    tg_context *ctx = tg_context_create(NULL);
+    pair p = {tg_variable_create(ctx, "a", TG_F32, 0, NULL, tg_fill(1)),
+              tg_variable_create(ctx, "b", TG_F32, 0, NULL, tg_fill(2))};
+    cr_assert_eq(tg_bundle_save(&pair_type, &p, path.c_str()), TG_OK, "%s",
+                 tg_error(ctx));
+    tg_load_options options = TG_LOAD_OPTIONS_INIT;
+    options.allow_extra = true;
+    cr_assert_eq(tg_variables_load_with(&p.b, 1, path.c_str(), &options),
+                 TG_OK, "%s", tg_error(ctx));
+    tg_archive *archive = tg_archive_load(ctx, path.c_str());
+    tg_tensor *b = tg_tensor_retain(tg_archive_get(archive, "b"));
+    tg_archive_release(archive);
+    cr_assert(taken(tg_tensor_from_dlpack(ctx, tg_tensor_to_dlpack(b))) ==
+              floats({2}));
+    cr_assert_eq(tg_npy_save(b, path.c_str()), TG_OK);
+    tg_tensor_release(b);
+    cr_assert(taken(tg_npy_load(ctx, path.c_str())) == floats({2}));
+    const tg_csv_columns rest = {TG_F32, NULL, 1, TG_CSV_REST};
+    tg_tensor *none = NULL;
+    cr_assert_eq(tg_csv_load_columns(ctx, "/nowhere.csv", NULL, &rest, 1,
+                                     &none),
+                 TG_ERROR_FILE);
+    unlink(path.c_str());
+    tg_bundle_release(&pair_type, &p);
     tg_context_release(ctx);
     check_nothing_is_alive();
 }

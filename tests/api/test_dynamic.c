@@ -11,7 +11,7 @@
 
 static tg_tensor *f32_of(tg_context *ctx, int rank, const int64_t *dims)
 {
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, rank, dims);
+    tg_tensor *x = tg_tensor_create(ctx, TG_F32, rank, dims, tg_zeros());
     cr_assert_not_null(x, "%s", tg_error(NULL));
     float *data = tg_tensor_data(x);
     for (int64_t i = 0; i < tg_tensor_count(x); i++)
@@ -43,8 +43,8 @@ static void call_with_starts(session *s, outcome *out, tg_callback *callback,
     for (int i = 0; i < N_STARTS; i++) {
         tg_tensor *start = i64_scalar(s->ctx, starts[i]);
         tg_tensor *results[4] = {NULL};
-        tg_tensor **to[4] = {&results[0], &results[1], &results[2],
-                             &results[3]};
+        const tg_result to[4] = {TG_OUT(&results[0]), TG_OUT(&results[1]),
+                                 TG_OUT(&results[2]), TG_OUT(&results[3])};
         note_status(out, tg_call(f, TG_ARGS(x, y, start), to,
                                  (size_t)n_results));
         for (int r = 0; r < n_results; r++) {
@@ -414,7 +414,7 @@ Test(dynamic, a_bad_index_of_a_scatter_is_named)
                                         tg_fill(0));
     tg_tensor *row = f32_of(s.ctx, TG_DIMS(1, 40));
     tg_tensor *at = i64_scalar(s.ctx, 18);
-    check_fails(tg_call(f, TG_ARGS(v, row, at), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(v, row, at), TG_RESULTS()),
                 TG_ERROR_INDEX, "test_dynamic.c:",
                 "scatter: index 20 at position [2] is out of range for axis 0 "
                 "of extent 20");

@@ -228,7 +228,7 @@ static tg_tensor *operand_of(tg_context *ctx, const sum *c, int i,
                              tg_dtype dtype)
 {
     tg_tensor *x =
-        tg_tensor_create(ctx, dtype, c->in[i].rank, c->in[i].dims);
+        tg_tensor_create(ctx, dtype, c->in[i].rank, c->in[i].dims, tg_zeros());
     cr_assert_not_null(x);
     for (int64_t k = 0; k < tg_tensor_count(x); k++)
         if (dtype == TG_F32)

@@ -15,8 +15,8 @@ static void sums(tg_trace *t, const tg_value *in, void *user)
 static void call_with(tg_function *f, tg_context *ctx, tg_dtype dtype,
                       int rank, const int64_t *dims, int64_t n)
 {
-    tg_tensor *x = tg_tensor_create(ctx, dtype, rank, dims);
-    tg_tensor *y = tg_tensor_create(ctx, TG_F32, TG_DIMS(n));
+    tg_tensor *x = tg_tensor_create(ctx, dtype, rank, dims, tg_zeros());
+    tg_tensor *y = tg_tensor_create(ctx, TG_F32, TG_DIMS(n), tg_zeros());
     call_only(f, TG_ARGS(x, y));
     tg_tensor_release(x);
     tg_tensor_release(y);

@@ -59,6 +59,13 @@ static void print_value(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, in[0]);
 }
 
+static void insist(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_assert(t, tg_gt(in[0], 0), "%v", in[0]);
+    tg_return(t, in[0]);
+}
+
 static tg_status do_nothing(const tg_host_buffer *in, size_t n_in,
                             const tg_host_buffer *out, size_t n_out,
                             void *user)
@@ -169,26 +176,31 @@ Test(export, names_the_argument_whose_extent_is_unknown)
     session_end(&s);
 }
 
-Test(export, refuses_prints_and_names_their_line)
+/* Exporting a function of this callback names its line and says why not. */
+static void check_unsupported(tg_callback *callback, const char *reason)
 {
     session s;
     session_begin(&s);
-    tg_concrete *c = concrete_of(&s, "f", print_value, 40);
+    tg_concrete *c = concrete_of(&s, "f", callback, 40);
     check_fails(tg_concrete_export(c, "/tmp/f", NULL), TG_ERROR_UNSUPPORTED,
-                "test_export.c:", "'f' prints");
+                "test_export.c:", reason);
     tg_concrete_release(c);
     session_end(&s);
 }
 
+Test(export, refuses_prints_and_names_their_line)
+{
+    check_unsupported(print_value, "'f' prints");
+}
+
+Test(export, refuses_asserts_and_names_their_line)
+{
+    check_unsupported(insist, "'f' asserts");
+}
+
 Test(export, refuses_host_calls_and_names_their_line)
 {
-    session s;
-    session_begin(&s);
-    tg_concrete *c = concrete_of(&s, "f", call_host, 40);
-    check_fails(tg_concrete_export(c, "/tmp/f", NULL), TG_ERROR_UNSUPPORTED,
-                "test_export.c:", "'f' calls the host");
-    tg_concrete_release(c);
-    session_end(&s);
+    check_unsupported(call_host, "'f' calls the host");
 }
 
 Test(export, refuses_unknown_cpus_and_widths)

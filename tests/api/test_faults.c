@@ -122,11 +122,11 @@ static bool tensor_scenario(void)
 {
     float data[3] = {1, 2, 3};
     world w;
-    bool good =
-        world_begin(&w) &&
-        (w.x[0] = tg_tensor_create(w.ctx, TG_I16, TG_DIMS(2, 0, 5))) &&
-        (w.x[1] = tg_tensor_wrap(w.ctx, data, TG_F32, TG_DIMS(3))) &&
-        (w.x[2] = tg_tensor_copy(w.ctx, data, TG_F32, TG_DIMS(3)));
+    bool good = world_begin(&w) &&
+                (w.x[0] = tg_tensor_create(w.ctx, TG_I16, TG_DIMS(2, 0, 5),
+                                           tg_zeros())) &&
+                (w.x[1] = tg_tensor_wrap(w.ctx, data, TG_F32, TG_DIMS(3))) &&
+                (w.x[2] = tg_tensor_copy(w.ctx, data, TG_F32, TG_DIMS(3)));
     world_end(&w);
     return good;
 }
@@ -148,9 +148,9 @@ static bool variable_scenario(void)
            (w.v[0] = tg_variable_create_with(w.ctx, "v", TG_F32, TG_DIMS(3),
                                              tg_fill(0.5), &options)) &&
            (w.v[1] = tg_variable_create(w.ctx, "v", TG_F64, TG_DIMS(3),
-                                        tg_normal(0, 1, 7))) &&
+                                        tg_seeded(tg_normal(0, 1), 7))) &&
            (w.v[2] = tg_variable_create(w.ctx, NULL, TG_F32, TG_DIMS(2, 2),
-                                        tg_uniform(-1, 1, 7))) &&
+                                        tg_seeded(tg_uniform(-1, 1), 7))) &&
            (w.v[3] = tg_generator_create(w.ctx, NULL, 1)) &&
            succeeds(tg_variable_get(w.v[0], data, sizeof data)) &&
            succeeds(tg_variable_set(w.v[0], data, sizeof data)) &&
@@ -351,10 +351,10 @@ static bool eviction_scenario(void)
         good = good && make_vector(&w, i, i + 1);
     for (int i = 0; good && i < 2 * N_OF_EACH; i++)
         good = succeeds(
-            tg_call(w.f[0], TG_ARGS(w.x[i % N_OF_EACH]), TG_NO_RESULTS));
+            tg_call(w.f[0], TG_ARGS(w.x[i % N_OF_EACH]), TG_RESULTS()));
     if (good)
         tg_function_clear(w.f[0]);
-    good = good && succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_NO_RESULTS));
+    good = good && succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_RESULTS()));
     world_end(&w);
     return good;
 }
@@ -369,8 +369,8 @@ Test(faults, evictions)
 static void own_state(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    tg_variable *a =
-        tg_own_variable(t, "a", TG_F32, TG_DIMS(3), tg_normal(0, 1, 3));
+    tg_variable *a = tg_own_variable(t, "a", TG_F32, TG_DIMS(3),
+                                     tg_seeded(tg_normal(0, 1), 3));
     tg_variable *b = tg_own_variable_from(t, "b", tg_mul(in[0], 2));
     if (a && b)
         tg_return(t, tg_assign_add(a, b));
@@ -396,8 +396,8 @@ static bool nested_scenario(void)
                 make_vector(&w, 0, 3) &&
                 succeeds(tg_call(w.f[2], TG_ARGS(w.x[0]),
                                  TG_RESULTS(&w.x[1], &w.x[2]))) &&
-                succeeds(tg_call(w.f[2], TG_ARGS(w.x[0]), TG_NO_RESULTS)) &&
-                succeeds(tg_call(w.f[0], TG_ARGS(w.v[0]), TG_NO_RESULTS));
+                succeeds(tg_call(w.f[2], TG_ARGS(w.x[0]), TG_RESULTS())) &&
+                succeeds(tg_call(w.f[0], TG_ARGS(w.v[0]), TG_RESULTS()));
     world_end(&w);
     return good;
 }
@@ -438,7 +438,7 @@ static bool recursion_scenario(void)
     world w;
     bool good = world_begin(&w) && make_function(&w, 0, call_myself) &&
                 make_vector(&w, 0, 3) &&
-                tg_call(w.f[0], TG_ARGS(w.x[0]), TG_NO_RESULTS) ==
+                tg_call(w.f[0], TG_ARGS(w.x[0]), TG_RESULTS()) ==
                     TG_ERROR_RECURSION;
     world_end(&w);
     return good;
@@ -474,7 +474,7 @@ static bool bundle_scenario(void)
                             TG_RESULTS(&w.x[1]))) &&
            succeeds(tg_call(w.f[1],
                             TG_ARGS(w.x[0], tg_bundle_of(&layer_type, &same)),
-                            TG_NO_RESULTS));
+                            TG_RESULTS()));
     world_end(&w);
     return good;
 }
@@ -496,7 +496,7 @@ static bool print_scenario(void)
     world w;
     bool good = world_begin(&w) && make_function(&w, 0, print_much) &&
                 make_vector(&w, 0, 8) &&
-                succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_NO_RESULTS));
+                succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_RESULTS()));
     world_end(&w);
     return good;
 }
@@ -504,6 +504,32 @@ static bool print_scenario(void)
 Test(faults, prints)
 {
     check_every_fault(print_scenario);
+}
+
+/* The second assert fails, or memory does. */
+static void assert_much(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_assert(t, tg_ge(in[0], in[0]), "%v and %v", in[0], 1);
+    tg_assert(t, tg_lt(tg_reduce_max(in[0], TG_ALL_AXES), -100),
+              "%v and %v %%", in[0], tg_iota(TG_F64, TG_DIMS(20, 20, 3), 0));
+    tg_print(t, "never");
+}
+
+static bool assert_scenario(void)
+{
+    world w;
+    bool good = world_begin(&w) && make_function(&w, 0, assert_much) &&
+                make_vector(&w, 0, 8) &&
+                tg_call(w.f[0], TG_ARGS(w.x[0]), TG_RESULTS()) ==
+                    TG_ERROR_ASSERT;
+    world_end(&w);
+    return good;
+}
+
+Test(faults, asserts)
+{
+    check_every_fault(assert_scenario);
 }
 
 static void draw_much(tg_trace *t, const tg_value *in, void *user)
@@ -539,8 +565,8 @@ static bool text_scenario(void)
     world w;
     bool good = world_begin(&w) && make_function(&w, 0, use_many_operations) &&
                 make_vector(&w, 0, 3) && make_vector(&w, 1, 4) &&
-                succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_NO_RESULTS)) &&
-                succeeds(tg_call(w.f[0], TG_ARGS(w.x[1]), TG_NO_RESULTS));
+                succeeds(tg_call(w.f[0], TG_ARGS(w.x[0]), TG_RESULTS())) &&
+                succeeds(tg_call(w.f[0], TG_ARGS(w.x[1]), TG_RESULTS()));
     for (int kind = TG_TEXT_SHORT; kind <= TG_TEXT_DOT; kind++)
         good = good && (w.text[kind] =
                             tg_function_text(w.f[0], (tg_text_kind)kind));
@@ -568,7 +594,7 @@ static bool dump_scenario(void)
                                                   .log = "debug"}) &&
         make_function(&w, 0, add_to_first) && make_variable(&w, 0) &&
         make_vector(&w, 0, 3) &&
-        succeeds(tg_call(w.f[0], TG_ARGS(w.v[0], w.x[0], 1), TG_NO_RESULTS));
+        succeeds(tg_call(w.f[0], TG_ARGS(w.v[0], w.x[0], 1), TG_RESULTS()));
     world_end(&w);
     return good;
 }

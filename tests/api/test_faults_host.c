@@ -59,9 +59,9 @@ static tg_status compute(rounded *out)
     tg_variable *v[] = {
         tg_variable_create(ctx, "v", TG_F32, TG_DIMS(4), tg_fill(0.1)),
         tg_variable_create(ctx, "w", TG_F32, TG_DIMS(4),
-                           tg_uniform(0.1, 0.7, 3)),
+                           tg_seeded(tg_uniform(0.1, 0.7), 3)),
         tg_variable_create(ctx, "z", TG_F32, TG_DIMS(4),
-                           tg_normal(0.1, 1e-3, 3)),
+                           tg_seeded(tg_normal(0.1, 1e-3), 3)),
     };
     tg_function *f = tg_function_create(ctx, many_roundings, v[0], NULL);
     tg_function *g = tg_function_create(ctx, print_third, NULL, NULL);
@@ -74,11 +74,12 @@ static tg_status compute(rounded *out)
                            &y[7], &y[8], &y[9], &y[10], &y[11], &y[12],
                            &y[13], &y[14]));
     if (!status)
-        status = tg_call(g, TG_ARGS(x), TG_NO_RESULTS);
+        status = tg_call(g, TG_ARGS(x), TG_RESULTS());
     if (!status)
-        status = tg_call(g, TG_ARGS(0.1), TG_NO_RESULTS);
+        status = tg_call(g, TG_ARGS(0.1), TG_RESULTS());
     for (int i = 1; i < 3 && !status; i++) {
-        tg_tensor *contents = tg_tensor_create(ctx, TG_F32, TG_DIMS(4));
+        tg_tensor *contents =
+            tg_tensor_create(ctx, TG_F32, TG_DIMS(4), tg_zeros());
         status = tg_variable_get(v[i], tg_tensor_data(contents), 16);
         y[N_RESULTS - 1 + i] = contents;
     }
@@ -260,7 +261,7 @@ static void *make_and_drop(void *user)
         tg_tensor_release(y);
     }
     tg_tensor *x = tg_tensor_copy(all->ctx, &(float){3}, TG_F32, TG_DIMS(1));
-    if (tg_call(all->f, TG_ARGS(x), TG_NO_RESULTS))
+    if (tg_call(all->f, TG_ARGS(x), TG_RESULTS()))
         atomic_fetch_add(&all->n_wrong, 1);
     tg_tensor_release(x);
     tg_function_release(all->f);

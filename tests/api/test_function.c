@@ -15,7 +15,7 @@ static void twice(tg_trace *t, const tg_value *in, void *user)
 
 static void call_length(tg_context *ctx, tg_function *f, int64_t n)
 {
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(n));
+    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(n), tg_zeros());
     call_only(f, TG_ARGS(x));
     tg_tensor_release(x);
 }
@@ -277,8 +277,8 @@ Test(function, of_several_that_fit_the_one_with_most_known_extents_serves)
         cr_assert_not_null(traces[i], "%s", tg_error(s.ctx));
     }
     cr_assert_eq(n_runs, 3);
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3));
-    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 4));
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3), tg_zeros());
+    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 4), tg_zeros());
     call_only(f, TG_ARGS(x));
     cr_assert_eq(traces[1]->last_use, f->tick);
     call_only(f, TG_ARGS(y));
@@ -386,20 +386,20 @@ Test(function, a_signature_fixes_the_trace)
     check_f32(call_one(f, TG_ARGS(x, x)), 2, 4);
     check_f32(call_one(f, TG_ARGS(y, y)), 2, 4, 6);
     check_fails(
-        tg_call(f, TG_ARGS(x, y), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+        tg_call(f, TG_ARGS(x, y), TG_RESULTS()), TG_ERROR_SIGNATURE,
         "test_function.c:", "add_two: argument 1: the signature has ",
         "the call has f32[3]; axis 0 must be 2, as axis 0 of argument 0 "
         "is");
     tg_variable *v =
         tg_variable_create(s.ctx, "v", TG_F32, TG_DIMS(2), tg_zeros());
-    check_fails(tg_call(f, TG_ARGS(x, v), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+    check_fails(tg_call(f, TG_ARGS(x, v), TG_RESULTS()), TG_ERROR_SIGNATURE,
                 "the call has variable f32[2]; pass tg_value_of(v)");
     check_f32(call_one(f, TG_ARGS(x, tg_value_of(v))), 1, 2);
     tg_variable_release(v);
-    check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+    check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()), TG_ERROR_SIGNATURE,
                 "add_two: argument 1 is missing: the signature has 2 "
                 "arguments, but the call has 1");
-    check_fails(tg_call(f, TG_ARGS(x, 1), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+    check_fails(tg_call(f, TG_ARGS(x, 1), TG_RESULTS()), TG_ERROR_SIGNATURE,
                 "the call has number i32");
     tg_concrete *c = tg_function_concrete(f, specs, 2);
     cr_assert_not_null(c);
@@ -427,8 +427,8 @@ Test(function, a_function_without_arguments_refuses_any)
     options.signature = &unused;
     options.n_signature = 0;
     tg_function *f = tg_function_create(s.ctx, none, NULL, &options);
-    check_f32(call_one(f, TG_NO_ARGS), 1);
-    check_fails(tg_call(f, TG_ARGS(1), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+    check_f32(call_one(f, TG_ARGS()), 1);
+    check_fails(tg_call(f, TG_ARGS(1), TG_RESULTS()), TG_ERROR_SIGNATURE,
                 "none: the signature has 0 arguments, but the call has 1");
     tg_function_release(f);
     session_end(&s);
@@ -478,8 +478,8 @@ static bool trace_and_evict(void)
         ctx ? tg_function_create(ctx, twice, NULL, &options) : NULL;
     bool good = f != NULL;
     for (int64_t n = 1; n <= 2 && good; n++) {
-        tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(n));
-        good = x && tg_call(f, TG_ARGS(x), TG_NO_RESULTS) == TG_OK;
+        tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(n), tg_zeros());
+        good = x && tg_call(f, TG_ARGS(x), TG_RESULTS()) == TG_OK;
         tg_tensor_release(x);
     }
     char *text = good ? tg_function_text(f, TG_TEXT_GRAPH) : NULL;

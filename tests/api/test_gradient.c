@@ -14,7 +14,7 @@ static void check_calls_at(int line, session *s, tg_callback *callback,
 {
     tg_function *f = tg_function_create(s->ctx, callback, user, NULL);
     tg_tensor *x = f32_vector(s->ctx, 1, 2, 3);
-    check_works_at(line, tg_call(f, TG_ARGS(x), TG_NO_RESULTS));
+    check_works_at(line, tg_call(f, TG_ARGS(x), TG_RESULTS()));
     cr_assert_str_eq(s->printed, wanted, "line %d: %s", line, s->printed);
     s->printed[0] = '\0';
     tg_tensor_release(x);
@@ -408,7 +408,8 @@ static uint64_t bytes_of_training(session *s, bool has_checkpoints,
         cr_assert_not_null(n.weights[i]);
     }
     tg_function *f = tg_function_create(s->ctx, trained_network, &n, NULL);
-    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(256, 8));
+    tg_tensor *x =
+        tg_tensor_create(s->ctx, TG_F32, TG_DIMS(256, 8), tg_zeros());
     for (int i = 0; i < 256 * 8; i++)
         ((float *)tg_tensor_data(x))[i] = (float)(i % 7) * 0.25f;
     tg_tensor *y = NULL;

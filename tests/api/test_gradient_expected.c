@@ -172,7 +172,7 @@ static tg_tensor *tensor_of(tg_context *ctx, const numbers *from,
                             tg_dtype dtype)
 {
     tg_tensor *made = tg_tensor_create(ctx, from->is_real ? dtype : TG_I64,
-                                       from->rank, from->dims);
+                                       from->rank, from->dims, tg_zeros());
     cr_assert_not_null(made);
     void *to = tg_tensor_data(made);
     for (int64_t i = 0; i < from->count; i++)
@@ -194,14 +194,15 @@ static void call_case(tg_context *ctx, const gradient_case *c, tg_dtype dtype,
     tg_function *f = tg_function_create_named(
         ctx, c->formula->name, derive, (void *)(uintptr_t)c, &options);
     cr_assert_not_null(f);
-    tg_tensor *tensors[MAX_VALUES], **results[MAX_VALUES];
+    tg_tensor *tensors[MAX_VALUES];
+    tg_result results[MAX_VALUES];
     tg_operand args[MAX_VALUES];
     for (size_t i = 0; i < c->n_in; i++) {
         tensors[i] = tensor_of(ctx, &c->in[i], dtype);
         args[i] = TG_IN(tensors[i]);
     }
     for (size_t i = 0; i < c->n_out; i++)
-        results[i] = &out[i];
+        results[i] = TG_OUT(&out[i]);
     const tg_status status = tg_call(f, args, c->n_in, results, c->n_out);
     cr_assert_eq(status, TG_OK, "%s, line %d, %s: %s", c->formula->name,
                  c->line, derivative_names[c->derivative], tg_error(NULL));

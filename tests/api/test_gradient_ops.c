@@ -323,11 +323,11 @@ static void run(tg_context *ctx, tg_function *f, const gradient_case *c,
                 tg_dtype dtype, const numbers *in, int n_results, results *out)
 {
     tg_tensor *tensors[MAX_IN], *got[1 + 3 * MAX_IN] = {NULL};
-    tg_tensor **to[1 + 3 * MAX_IN];
+    tg_result to[1 + 3 * MAX_IN];
     tg_operand args[MAX_IN];
     for (int i = 0; i < c->n_in; i++) {
-        tensors[i] =
-            tg_tensor_create(ctx, dtype, c->in[i].rank, c->in[i].dims);
+        tensors[i] = tg_tensor_create(ctx, dtype, c->in[i].rank, c->in[i].dims,
+                                      tg_zeros());
         cr_assert_not_null(tensors[i]);
         void *data = tg_tensor_data(tensors[i]);
         for (int64_t k = 0; k < in->n[i]; k++)
@@ -338,7 +338,7 @@ static void run(tg_context *ctx, tg_function *f, const gradient_case *c,
         args[i] = TG_IN(tensors[i]);
     }
     for (int i = 0; i < n_results; i++)
-        to[i] = &got[i];
+        to[i] = TG_OUT(&got[i]);
     const tg_status status = tg_call_at(f, args, (size_t)c->n_in, to,
                                         (size_t)n_results, TG_HERE);
     cr_assert_eq(status, TG_OK, "%s of %s: %s", c->name,

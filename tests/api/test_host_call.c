@@ -104,7 +104,7 @@ CALLBACK(ordered)
     tg_print(t, "print %v", v);
     tg_host_call(t, show, "third", TG_ARGS(old, v, tg_neg(in[0])), NULL, NULL,
                  0);
-    tg_host_call(t, show, "none", TG_NO_ARGS, NULL, NULL, 0);
+    tg_host_call(t, show, "none", TG_ARGS(), NULL, NULL, 0);
     tg_assign_add(v, 0.5);
 }
 
@@ -200,7 +200,7 @@ static void check_wide(session *s)
     enum { N = 10000 };
     watching = s;
     tg_function *f = tg_function_create(s->ctx, wide, NULL, NULL);
-    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(N));
+    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(N), tg_zeros());
     float *data = tg_tensor_data(x);
     for (int i = 0; i < N; i++)
         data[i] = (float)(i % 8);
@@ -277,7 +277,7 @@ static void check_nested(session *s)
                 tg_spec_tensor(TG_F32, TG_DIMS(TG_UNKNOWN, TG_UNKNOWN)),
                 tg_spec_tensor(TG_F32, TG_DIMS(3, TG_UNKNOWN))},
         .n_signature = 2};
-    tg_tensor *w = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(5, 4));
+    tg_tensor *w = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(5, 4), tg_zeros());
     memset(tg_tensor_data(w), 0, tg_tensor_bytes(w));
     tg_function *f = tg_function_create(s->ctx, call_inner, g, &options);
     for (int64_t n = 2; n >= 0; n--) {
@@ -512,11 +512,11 @@ static void check_failing(session *s)
     check_variable(of.v, 1 + 2 + 3 + 4 + 300);
 
     of.how = WITH_STATUS;
-    check_fails(tg_call(f, TG_ARGS(many), TG_NO_RESULTS), TG_ERROR_FILE,
+    check_fails(tg_call(f, TG_ARGS(many), TG_RESULTS()), TG_ERROR_FILE,
                 "host_call: the function failed: file error");
     check_place(&of);
     of.how = WITH_NONSENSE;
-    check_fails(tg_call(f, TG_ARGS(many), TG_NO_RESULTS), TG_ERROR_CALLBACK,
+    check_fails(tg_call(f, TG_ARGS(many), TG_RESULTS()), TG_ERROR_CALLBACK,
                 "host_call: ", "1234");
     check_place(&of);
     s->printed[0] = '\0';
@@ -546,16 +546,16 @@ static tg_status stumble(const tg_host_buffer *in, size_t n_in,
 
 CALLBACK(call_stumble)
 {
-    tg_host_call(t, stumble, user, TG_NO_ARGS, NULL, NULL, 0);
+    tg_host_call(t, stumble, user, TG_ARGS(), NULL, NULL, 0);
 }
 
 static void check_stumble(session *s)
 {
     tg_status status = TG_OK;
     tg_function *f = tg_function_create(s->ctx, call_stumble, &status, NULL);
-    call_only(f, TG_NO_ARGS);
+    call_only(f, TG_ARGS());
     status = TG_ERROR_INDEX;
-    check_fails(tg_call(f, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_INDEX,
+    check_fails(tg_call(f, TG_ARGS(), TG_RESULTS()), TG_ERROR_INDEX,
                 "the function failed: index error");
     tg_function_release(f);
 }
@@ -601,17 +601,17 @@ static tg_status call_back(const tg_host_buffer *in, size_t n_in,
     (void)in, (void)n_in, (void)out, (void)n_out;
     if (e->depth++ > 0)
         return TG_OK;
-    e->on_used = tg_call(e->g, TG_ARGS(e->used), TG_NO_RESULTS);
+    e->on_used = tg_call(e->g, TG_ARGS(e->used), TG_RESULTS());
     e->on_get = tg_variable_get(e->used, &number, sizeof number);
-    e->on_free = tg_call(e->g, TG_ARGS(e->free), TG_NO_RESULTS);
-    e->on_itself = tg_call(e->f, TG_ARGS(e->free), TG_NO_RESULTS);
+    e->on_free = tg_call(e->g, TG_ARGS(e->free), TG_RESULTS());
+    e->on_itself = tg_call(e->f, TG_ARGS(e->free), TG_RESULTS());
     return TG_OK;
 }
 
 CALLBACK(call_and_add)
 {
     tg_assign_add(in[0], 1);
-    tg_host_call(t, call_back, user, TG_NO_ARGS, NULL, NULL, 0);
+    tg_host_call(t, call_back, user, TG_ARGS(), NULL, NULL, 0);
     tg_assign_add(in[0], 10);
 }
 
@@ -627,7 +627,7 @@ static void check_calling_back(session *s)
     e.g = tg_function_create(s->ctx, add_one, NULL, NULL);
     e.used = f32_scalar_variable(s->ctx, "used", 0);
     e.free = f32_scalar_variable(s->ctx, "free", 0);
-    check_works(tg_call(e.f, TG_ARGS(e.used), TG_NO_RESULTS));
+    check_works(tg_call(e.f, TG_ARGS(e.used), TG_RESULTS()));
     cr_assert_eq(e.on_used, TG_ERROR_BUSY);
     cr_assert_eq(e.on_get, TG_ERROR_BUSY);
     cr_assert_eq(e.on_free, TG_OK);
@@ -700,7 +700,7 @@ Test(host_call, reports_invalid_arguments)
     for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
         wrong w = rows[i];
         tg_function *f = tg_function_create(s.ctx, use_wrongly, &w, NULL);
-        check_fails(tg_call(f, TG_NO_ARGS, TG_NO_RESULTS), w.status,
+        check_fails(tg_call(f, TG_ARGS(), TG_RESULTS()), w.status,
                     "test_host_call.c:", w.piece);
         tg_function_release(f);
     }
@@ -712,7 +712,7 @@ Test(host_call, does_nothing_outside_of_a_callback)
 {
     const tg_host_spec spec = {TG_F32, 0, NULL};
     tg_value y = {1, 1};
-    tg_host_call(NULL, show, NULL, TG_NO_ARGS, &spec, &y, 1);
+    tg_host_call(NULL, show, NULL, TG_ARGS(), &spec, &y, 1);
     cr_assert_not(tg_is_valid(y));
     tg_error_clear();
     check_nothing_is_alive();
@@ -732,7 +732,7 @@ Test(host_call, makes_no_initial_values)
     session s;
     session_begin_with(&s, (tg_context_options){.jit = "off"});
     tg_function *f = tg_function_create(s.ctx, make_from_host, NULL, NULL);
-    check_fails(tg_call(f, TG_ARGS(1.0f), TG_NO_RESULTS), TG_ERROR_STATE,
+    check_fails(tg_call(f, TG_ARGS(1.0f), TG_RESULTS()), TG_ERROR_STATE,
                 "host_call: the initial value of a variable depends on a host "
                 "call");
     tg_function_release(f);

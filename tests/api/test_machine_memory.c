@@ -135,7 +135,7 @@ static void call_too_large(session *s, tg_callback *callback, int64_t n,
     tg_function *f = tg_function_create(s->ctx, callback, &n, NULL);
     tg_tensor *x = tg_tensor_copy(s->ctx, (float[]){1, 2}, TG_F32, TG_DIMS(2));
     tg_tensor *y[2] = {NULL, NULL};
-    tg_tensor **const results[] = {&y[0], &y[1]};
+    const tg_result results[] = {TG_OUT(&y[0]), TG_OUT(&y[1])};
     snprintf(text, sizeof(text), "limit is %llu", (unsigned long long)limit);
     check_fails(tg_call(f, TG_ARGS(x), results, n_results),
                 TG_ERROR_OUT_OF_MEMORY, "out of memory", what, text);
@@ -152,7 +152,7 @@ static void exceed_machine(session *s)
     cr_assert_lt(machine, UINT64_MAX);
     snprintf(text, sizeof(text), "limit is %llu", (unsigned long long)machine);
     call_too_large(s, sum_of_many, n, 1, machine, "of temporaries");
-    cr_assert_null(tg_tensor_create(s->ctx, TG_F32, TG_DIMS(n)));
+    cr_assert_null(tg_tensor_create(s->ctx, TG_F32, TG_DIMS(n), tg_zeros()));
     check_record(TG_ERROR_OUT_OF_MEMORY, "tg_tensor_create", text);
     cr_assert_null(
         tg_variable_create(s->ctx, "v", TG_F32, TG_DIMS(n), tg_zeros()));

@@ -257,7 +257,7 @@ static void *run(void *user)
         tg_tensor_copy(n->ctx, data, TG_F32, TG_DIMS(ELEMENTS));
     tg_tensor *y = NULL, *gradient = NULL;
     for (int i = 0; of->bottom_up && i < n->levels - 1; i++)
-        if (tg_call(n->functions[i], TG_ARGS(x), TG_NO_RESULTS))
+        if (tg_call(n->functions[i], TG_ARGS(x), TG_RESULTS()))
             note_failure(n);
     if (tg_call(f, TG_ARGS(x), TG_RESULTS(&y, &gradient)))
         note_failure(n);

@@ -80,7 +80,7 @@ static void check_falls_back(weighing *w, const char *why)
     tg_error_clear();
     for (int i = 0; i < 3; i++)
         check_weighs(w);
-    tg_bound *bound = tg_bind(w->f, TG_ARGS(w->v, w->x), TG_NO_RESULTS);
+    tg_bound *bound = tg_bind(w->f, TG_ARGS(w->v, w->x), TG_RESULTS());
     cr_assert_not_null(bound);
     check_works(tg_run(bound));
     tg_bound_release(bound);

@@ -288,9 +288,9 @@ Test(semantics, line_27_a_signature_can_have_a_bundle)
     check_f32(call_one(f, TG_ARGS(x, tg_bundle_of(&layer_type, &other))), 5,
               10);
     check_fails(tg_call(f, TG_ARGS(x, tg_bundle_of(&layer_type, &wrong)),
-                        TG_NO_RESULTS),
+                        TG_RESULTS()),
                 TG_ERROR_SIGNATURE, "argument 1", "'w'", "f32[2]", "f32[3]");
-    check_fails(tg_call(f, TG_ARGS(x, x), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+    check_fails(tg_call(f, TG_ARGS(x, x), TG_RESULTS()), TG_ERROR_SIGNATURE,
                 "apply_layer");
     cr_assert_eq(tg_function_trace_count(f), 1);
     tg_tensor_release(x);
@@ -318,7 +318,7 @@ Test(semantics, line_27_variables_of_a_bundle_may_share_a_group)
     check_variable(l.b, 10);
     cr_assert_not_null(tg_variable_map(l.w, TG_READ));
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l)),
-                        TG_NO_RESULTS),
+                        TG_RESULTS()),
                 TG_ERROR_BUSY, "add_1_and_10");
     cr_assert_not_null(tg_variable_map(l.b, TG_READ)); /* a second mapping is
                                                           allowed */
@@ -372,7 +372,7 @@ Test(semantics, line_27_an_empty_bundle_can_be_inspected)
     bool is_there = false;
     tg_function *f = tg_function_create(s.ctx, look_at_empty, &is_there, NULL);
     check_works(tg_call(f, TG_ARGS(tg_bundle_of(&empty_type, &e)),
-                        TG_NO_RESULTS));
+                        TG_RESULTS()));
     cr_assert(is_there);
     tg_function_release(f);
     session_end(&s);
@@ -387,12 +387,12 @@ Test(semantics, line_27_a_bundle_with_a_hole_is_refused)
     l.b = NULL;
     tg_function *f = tg_function_create(s.ctx, apply_layer, NULL, NULL);
     check_fails(tg_call(f, TG_ARGS(1, tg_bundle_of(&layer_type, &l)),
-                        TG_NO_RESULTS),
+                        TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "b", "NULL");
     check_fails(tg_call(f, TG_ARGS(1, tg_bundle_of(&layer_type, NULL)),
-                        TG_NO_RESULTS),
+                        TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "bundle");
-    check_fails(tg_call(f, TG_ARGS(1, tg_bundle_of(NULL, &l)), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(1, tg_bundle_of(NULL, &l)), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "bundle");
     tg_bundle_release(&layer_type, &l);
     tg_function_release(f);
@@ -424,7 +424,7 @@ Test(semantics, line_29_a_bundle_of_another_type_is_an_error_naming_both)
     tg_function *f = tg_function_create(s.ctx, ask_for_type, &q, NULL);
     char place[64];
     check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l)),
-                        TG_NO_RESULTS),
+                        TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT,
                 "tg_bundle_argument: argument 0 is a bundle 'layer' of 16 "
                 "bytes, but 'model' of 40 bytes was requested");
@@ -452,7 +452,7 @@ Test(semantics, line_29_a_copy_of_a_type_is_that_type)
     question q = {.type = &outer_copy};
     tg_function *f = tg_function_create(s.ctx, ask_for_type, &q, NULL);
     check_works(tg_call(f, TG_ARGS(tg_bundle_of(&model_type, &m)),
-                        TG_NO_RESULTS));
+                        TG_RESULTS()));
     cr_assert_not_null(q.seen);
     tg_function_release(f);
     tg_bundle_release(&model_type, &m);
@@ -488,7 +488,7 @@ Test(semantics, line_29_types_that_differ_in_any_field_are_different)
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         q.type = &others[i];
         check_fails(tg_call(f, TG_ARGS(tg_bundle_of(&layer_type, &l)),
-                            TG_NO_RESULTS),
+                            TG_RESULTS()),
                     TG_ERROR_INVALID_ARGUMENT, "bundle 'layer' of 16 bytes");
     }
     tg_function_release(f);

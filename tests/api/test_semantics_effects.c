@@ -46,7 +46,7 @@ static void check_read_write_read(session *s)
                                         tg_fill(2));
     tg_function *f = tg_function_create(s->ctx, read_write_read, v, NULL);
     tg_tensor *y[8] = {NULL};
-    check_works(tg_call(f, TG_NO_ARGS,
+    check_works(tg_call(f, TG_ARGS(),
                         TG_RESULTS(&y[0], &y[1], &y[2], &y[3], &y[4], &y[5],
                                    &y[6], &y[7])));
     check_variable(v, -79, -79);
@@ -82,10 +82,10 @@ static void check_swap(session *s)
              tg_variable_create(s->ctx, "b", TG_F32, TG_DIMS(2),
                                 tg_from_data((float[]){3, 4}))};
     tg_function *f = tg_function_create(s->ctx, swap_contents, &v, NULL);
-    call_only(f, TG_NO_ARGS);
+    call_only(f, TG_ARGS());
     check_variable(v.a, 3, 4);
     check_variable(v.b, 1, 2);
-    call_only(f, TG_NO_ARGS);
+    call_only(f, TG_ARGS());
     check_variable(v.a, 1, 2);
     tg_variable_release(v.a);
     tg_variable_release(v.b);
@@ -113,7 +113,7 @@ static void check_moves(session *s)
         tg_variable_create(s->ctx, "v", TG_F32, TG_DIMS(3, 3),
                            tg_from_data((float[]){1, 2, 3, 4, 5, 6, 7, 8, 9}));
     tg_function *f = tg_function_create(s->ctx, move_elements, v, NULL);
-    check_f32(call_one(f, TG_NO_ARGS), 1, 2, 3);
+    check_f32(call_one(f, TG_ARGS()), 1, 2, 3);
     check_variable(v, 7, 4, 1, 8, 5, 2, 9, 6, 3);
     tg_variable_release(v);
     tg_function_release(f);
@@ -138,7 +138,7 @@ static void check_overwrite(session *s)
     tg_variable *v = f32_scalar_variable(s->ctx, "v", 0);
     tg_function *f = tg_function_create(s->ctx, overwrite, v, NULL);
     const uint64_t version = tg_variable_version(v);
-    call_only(f, TG_NO_ARGS);
+    call_only(f, TG_ARGS());
     check_variable(v, 3);
     cr_assert_gt(tg_variable_version(v), version);
     tg_variable_release(v);
@@ -358,7 +358,7 @@ static void check_nested_failure(session *s)
     tg_function *outer = tg_function_create(s->ctx, fail_inside, f, NULL);
     tg_tensor *x = f32_vector(s->ctx, 10, 20, 30);
     tg_tensor *good = index_of(s->ctx, 0), *bad = index_of(s->ctx, 7);
-    check_fails(tg_call(outer, TG_ARGS(x, bad), TG_NO_RESULTS),
+    check_fails(tg_call(outer, TG_ARGS(x, bad), TG_RESULTS()),
                 TG_ERROR_INDEX, "gather", "index 7");
     check_variable(e.before, 1);
     check_variable(e.target, 0);
@@ -397,7 +397,7 @@ Test(semantics, line_14_a_failed_call_holds_no_lock)
     effects e = effects_create(s.ctx);
     tg_function *f = tg_function_create(s.ctx, pick_among_effects, &e, NULL);
     tg_tensor *x = f32_vector(s.ctx, 10), *bad = index_of(s.ctx, 1);
-    check_fails(tg_call(f, TG_ARGS(x, bad), TG_NO_RESULTS), TG_ERROR_INDEX,
+    check_fails(tg_call(f, TG_ARGS(x, bad), TG_RESULTS()), TG_ERROR_INDEX,
                 "gather");
     pthread_t thread;
     pthread_create(&thread, NULL, set_from_another_thread, e.target);
@@ -455,7 +455,7 @@ static void check_discarded(session *s)
     check_works(tg_call(f, TG_ARGS(2.0f), TG_RESULTS(NULL, &y)));
     check_f32(y, 2);
     check_works(tg_call(f, TG_ARGS(2.0f), TG_RESULTS(NULL)));
-    check_works(tg_call(f, TG_ARGS(2.0f), TG_NO_RESULTS));
+    check_works(tg_call(f, TG_ARGS(2.0f), TG_RESULTS()));
     check_variable(e.before, 6);
     tg_function_release(f);
     effects_release(&e);
@@ -477,9 +477,9 @@ static void print_letters(tg_trace *t, const tg_value *in, void *user)
 static void print_around(tg_trace *t, const tg_value *in, void *user)
 {
     tg_print(t, "a %v", in[0]);
-    tg_apply((tg_function *)user, TG_NO_ARGS, NULL, 0);
+    tg_apply((tg_function *)user, TG_ARGS(), NULL, 0);
     tg_print(t, "d %v", tg_add(in[0], 1));
-    tg_apply((tg_function *)user, TG_NO_ARGS, NULL, 0);
+    tg_apply((tg_function *)user, TG_ARGS(), NULL, 0);
     tg_print(t, "e");
 }
 
@@ -543,7 +543,7 @@ static void check_nested_writes(session *s)
     tg_function *f = tg_function_create(s->ctx, write_digits, &w, NULL);
     const float want[5] = {9, 12, 12, 123, 1239};
     tg_tensor *y[5] = {NULL};
-    check_works(tg_call(f, TG_NO_ARGS,
+    check_works(tg_call(f, TG_ARGS(),
                         TG_RESULTS(&y[0], &y[1], &y[2], &y[3], &y[4])));
     for (int i = 0; i < 5; i++)
         check_f32(y[i], want[i]);

@@ -29,7 +29,7 @@ static void failing(tg_trace *t, const tg_value *in, void *user)
 
 static tg_tensor *zeros(tg_context *ctx, tg_dtype dtype, int64_t n)
 {
-    return tg_tensor_create(ctx, dtype, TG_DIMS(n));
+    return tg_tensor_create(ctx, dtype, TG_DIMS(n), tg_zeros());
 }
 
 /* -- 11: counts, lists and reasons ----------------------------------------- */
@@ -41,7 +41,7 @@ Test(semantics, line_11_failed_traces_are_not_counted)
     tg_function *f = tg_function_create(s.ctx, failing, NULL, NULL);
     cr_assert_eq(tg_function_trace_count(f), 0);
     for (int i = 0; i < 3; i++)
-        check_fails(tg_call(f, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_CALLBACK,
+        check_fails(tg_call(f, TG_ARGS(), TG_RESULTS()), TG_ERROR_CALLBACK,
                     "never");
     cr_assert_eq(tg_function_trace_count(f), 0);
     tg_retrace retrace;
@@ -143,7 +143,7 @@ Test(semantics, line_11_every_retrace_has_a_reason)
     tg_variable *w = f32_scalar_variable(s.ctx, "w", 0);
     tg_tensor *x3 = zeros(s.ctx, TG_F32, 3), *x5 = zeros(s.ctx, TG_F32, 5),
               *i3 = zeros(s.ctx, TG_I32, 3),
-              *scalar = tg_tensor_create(s.ctx, TG_F32, TG_SCALAR);
+              *scalar = tg_tensor_create(s.ctx, TG_F32, TG_SCALAR, tg_zeros());
     tg_function *f = tg_function_create(s.ctx, no_op, NULL, NULL);
 
     call_only(f, TG_ARGS(x3, TG_STATIC(1)));
@@ -266,17 +266,17 @@ Test(semantics, line_11_reasons_are_logged_with_the_place_of_the_call)
     session_begin_with(&s, (tg_context_options){.explain = "retrace"});
     tg_function *f = tg_function_create(s.ctx, twice, NULL, NULL);
     tg_tensor *x = zeros(s.ctx, TG_F32, 32), *y = zeros(s.ctx, TG_F32, 48);
-    check_works(tg_call(f, TG_ARGS(x), TG_NO_RESULTS));
+    check_works(tg_call(f, TG_ARGS(x), TG_RESULTS()));
     char wanted[512];
     s.logged[0] = '\0';
     const int line = __LINE__ + 1;
-    check_works(tg_call(f, TG_ARGS(y), TG_NO_RESULTS));
+    check_works(tg_call(f, TG_ARGS(y), TG_RESULTS()));
     snprintf(wanted, sizeof wanted,
              "%s:%d: twice is traced: arg 0 dim 0: 32 -> 48, generalised to "
              "?\n",
              __FILE__, line);
     cr_assert_str_eq(s.logged, wanted);
-    check_works(tg_call(f, TG_ARGS(y), TG_NO_RESULTS));
+    check_works(tg_call(f, TG_ARGS(y), TG_RESULTS()));
     cr_assert_str_eq(s.logged, wanted); /* no trace, no message */
     tg_tensor_release(x);
     tg_tensor_release(y);
@@ -326,7 +326,7 @@ Test(semantics, line_12_a_wrong_shape_is_an_error_that_names_both)
                 TG_ERROR_SIGNATURE, "f32[2]", "i32[2]");
     check_fails(tg_concrete_call(c, TG_ARGS(x, x), TG_RESULTS(&result)),
                 TG_ERROR_SIGNATURE, "twice", "1", "2");
-    check_fails(tg_concrete_call(c, TG_NO_ARGS, TG_RESULTS(&result)),
+    check_fails(tg_concrete_call(c, TG_ARGS(), TG_RESULTS(&result)),
                 TG_ERROR_SIGNATURE, "twice", "1", "0");
     cr_assert_null(result);
     cr_assert_eq(tg_function_trace_count(f), 1);
@@ -380,8 +380,8 @@ Test(semantics, line_12_a_trace_for_two_variables_refuses_one_twice)
     const tg_spec specs[] = {tg_spec_variable(TG_F32, TG_SCALAR),
                              tg_spec_variable(TG_F32, TG_SCALAR)};
     tg_concrete *c = tg_function_concrete(f, specs, 2);
-    check_works(tg_concrete_call(c, TG_ARGS(v, w), TG_NO_RESULTS));
-    check_fails(tg_concrete_call(c, TG_ARGS(v, v), TG_NO_RESULTS),
+    check_works(tg_concrete_call(c, TG_ARGS(v, w), TG_RESULTS()));
+    check_fails(tg_concrete_call(c, TG_ARGS(v, v), TG_RESULTS()),
                 TG_ERROR_SIGNATURE, "add_1_and_10");
     check_variable(v, 1);
     check_variable(w, 10);
@@ -402,7 +402,7 @@ Test(semantics, line_12_a_trace_refuses_a_variable_it_captured)
     const tg_spec spec = tg_spec_variable(TG_F32, TG_SCALAR);
     tg_concrete *c = tg_function_concrete(f, &spec, 1);
     check_f32(call_trace(c, TG_ARGS(w)), 3);
-    check_fails(tg_concrete_call(c, TG_ARGS(v), TG_NO_RESULTS),
+    check_fails(tg_concrete_call(c, TG_ARGS(v), TG_RESULTS()),
                 TG_ERROR_SIGNATURE, "captured");
     check_f32(call_one(f, TG_ARGS(v)), 2); /* the function traces for it */
     tg_concrete_release(c);

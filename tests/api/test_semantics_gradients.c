@@ -290,8 +290,8 @@ static uint64_t check_long_product(const char *jit, int64_t n, int threads)
                        (tg_context_options){.jit = jit, .threads = threads});
     tg_function *f =
         tg_function_create(s.ctx, gradient_of_product, NULL, NULL);
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(n));
-    tg_tensor *w = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(n));
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(n), tg_zeros());
+    tg_tensor *w = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(n), tg_zeros());
     float *at = tg_tensor_data(x), *weight = tg_tensor_data(w);
     const int64_t zero = n / 3, two = n / 2 + 5, three = n - 1;
     for (int64_t i = 0; i < n; i++) {

@@ -10,7 +10,7 @@
 
 static tg_tensor *zeros(tg_context *ctx, int64_t n)
 {
-    return tg_tensor_create(ctx, TG_F32, TG_DIMS(n));
+    return tg_tensor_create(ctx, TG_F32, TG_DIMS(n), tg_zeros());
 }
 
 /* -- 8: nested functions --------------------------------------------------- */
@@ -170,7 +170,7 @@ Test(semantics, line_08_too_many_requested_results_are_an_error)
     tg_function *g = tg_function_create(s.ctx, sum_and_scaled, NULL, NULL);
     tg_function *f = tg_function_create(s.ctx, apply_for_three, g, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
-    check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "sum_and_scaled", "2", "3");
     tg_tensor_release(x);
     tg_function_release(f);
@@ -199,8 +199,8 @@ Test(semantics, line_08_an_error_in_a_nested_function_names_its_own_line)
     int line = 0;
     tg_function *g = tg_function_create(s.ctx, bad_matmul, &line, NULL);
     tg_function *f = tg_function_create(s.ctx, apply_user, g, NULL);
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3));
-    check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_SHAPE,
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3), tg_zeros());
+    check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()), TG_ERROR_SHAPE,
                 "matmul", "inner dimensions 3 and 2 differ");
     cr_assert_eq(tg_error_last()->line, line);
     tg_tensor_release(x);
@@ -227,7 +227,7 @@ Test(semantics, line_08_recursion_on_one_signature_is_an_error)
     f = tg_function_create(s.ctx, apply_pointed_to, &f, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
     for (int i = 0; i < 2; i++)
-        check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_RECURSION,
+        check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()), TG_ERROR_RECURSION,
                     "apply_pointed_to", "depends on its own trace");
     cr_assert_eq(tg_function_trace_count(f), 0);
     tg_tensor_release(x);
@@ -245,9 +245,9 @@ Test(semantics, line_08_recursion_by_way_of_another_is_an_error)
     good = tg_function_create(s.ctx, square_plus_one, NULL, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
     target = g;
-    check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_RECURSION,
+    check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()), TG_ERROR_RECURSION,
                 "depends on its own trace");
-    check_fails(tg_call(g, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_RECURSION,
+    check_fails(tg_call(g, TG_ARGS(x), TG_RESULTS()), TG_ERROR_RECURSION,
                 "depends on its own trace");
     target = good; /* and both are as good as new */
     check_f32(call_one(g, TG_ARGS(x)), 2, 5);
@@ -422,7 +422,7 @@ Test(semantics, line_09_a_value_of_an_ended_trace_is_an_error)
     tg_function *f = tg_function_create(s.ctx, keep_then_use, &kept, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *i = i32_vector(s.ctx, 1, 2);
     check_f32(call_one(f, TG_ARGS(x)), 2, 4);
-    check_fails(tg_call(f, TG_ARGS(i), TG_NO_RESULTS), TG_ERROR_TRACE, "add",
+    check_fails(tg_call(f, TG_ARGS(i), TG_RESULTS()), TG_ERROR_TRACE, "add",
                 "another trace");
     check_f32(call_one(f, TG_ARGS(x)), 2, 4);
     tg_tensor_release(x);
@@ -445,7 +445,7 @@ Test(semantics, line_09_values_and_operations_need_a_trace)
     cr_assert_eq(tg_error_last()->line, line);
     cr_assert_not(tg_is_valid(tg_mul(x, x)));
     check_record(TG_ERROR_TRACE, "mul", "callback");
-    check_fails(tg_call(f, TG_ARGS(kept), TG_NO_RESULTS), TG_ERROR_TRACE,
+    check_fails(tg_call(f, TG_ARGS(kept), TG_RESULTS()), TG_ERROR_TRACE,
                 "argument 0");
     tg_tensor_release(x);
     tg_function_release(f);
@@ -487,10 +487,10 @@ Test(semantics, line_09_a_value_of_the_caller_has_to_be_passed)
     state.inner =
         tg_function_create(s.ctx, use_values_of_outer, &state, NULL);
     tg_function *f = tg_function_create(s.ctx, lend_values, &state, NULL);
-    check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_TRACE, "add",
+    check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()), TG_ERROR_TRACE, "add",
                 "calling function", "pass it as an argument");
     state.uses_trace = true;
-    check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_TRACE,
+    check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()), TG_ERROR_TRACE,
                 "return", "not the trace of this callback");
     tg_tensor_release(x);
     tg_function_release(f);
@@ -568,9 +568,9 @@ Test(semantics, line_09_a_placeholder_is_valid_in_its_own_trace_only)
     check_f32(call_one(f, TG_ARGS(tg_bundle_of(&pair_type, &p))), 1);
 
     tg_function *g = tg_function_create(s.ctx, use_stand_in, kept, NULL);
-    check_fails(tg_call(g, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_TRACE, "read",
+    check_fails(tg_call(g, TG_ARGS(), TG_RESULTS()), TG_ERROR_TRACE, "read",
                 "only in its own trace");
-    check_fails(tg_call(f, TG_ARGS(kept), TG_NO_RESULTS), TG_ERROR_TRACE,
+    check_fails(tg_call(f, TG_ARGS(kept), TG_RESULTS()), TG_ERROR_TRACE,
                 "only in its own trace");
     cr_assert_null(tg_variable_map(kept, TG_READ));
     check_record(TG_ERROR_TRACE, "only in its own trace");
@@ -601,7 +601,7 @@ Test(semantics, line_09_a_forged_value_is_an_error)
     const uint32_t nodes[] = {0, 1000, UINT32_MAX};
     for (int i = 0; i < 3; i++) {
         node = nodes[i];
-        check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_TRACE,
+        check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()), TG_ERROR_TRACE,
                     "add");
     }
     tg_tensor_release(x);

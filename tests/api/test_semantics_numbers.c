@@ -30,18 +30,6 @@ static tg_function *function_of(session *s, formula *const *f)
     return tg_function_create(s->ctx, compute, (void *)(uintptr_t)f, NULL);
 }
 
-static void in_modes(void check(session *s))
-{
-    static const char *const modes[] = {"off", "auto", "required"};
-    need_compiler();
-    for (size_t i = 0; i < 3; i++) {
-        session s;
-        session_begin_with(&s, (tg_context_options){.jit = modes[i]});
-        check(&s);
-        session_end(&s);
-    }
-}
-
 /* The result has this dtype, and all elements, as f64, this value. */
 static void check_call_at(int line, session *s, formula *f,
                           const tg_operand *args, size_t n_args,
@@ -211,12 +199,12 @@ static void literals_among_themselves(session *s)
 {
     tg_tensor *i8 = ones(s, TG_I8), *f32 = ones(s, TG_F32);
     check_call(s, three, TG_ARGS(i8), TG_I8, 3);
-    check_call(s, sum_of_ints, TG_NO_ARGS, TG_I64, 3);
-    check_call(s, sum_of_signs, TG_NO_ARGS, TG_I64, 1);
-    check_call(s, sum_of_floats, TG_NO_ARGS, TG_F32, 3.5);
-    check_call(s, wide_sum, TG_NO_ARGS, TG_F64, 3.75);
-    check_call(s, truth, TG_NO_ARGS, TG_I32, 3);
-    check_trace_refused(s, no_common, TG_NO_ARGS, "i32", "u64");
+    check_call(s, sum_of_ints, TG_ARGS(), TG_I64, 3);
+    check_call(s, sum_of_signs, TG_ARGS(), TG_I64, 1);
+    check_call(s, sum_of_floats, TG_ARGS(), TG_F32, 3.5);
+    check_call(s, wide_sum, TG_ARGS(), TG_F64, 3.75);
+    check_call(s, truth, TG_ARGS(), TG_I32, 3);
+    check_trace_refused(s, no_common, TG_ARGS(), "i32", "u64");
     check_call(s, times_third, TG_ARGS(f32), TG_F32,
                (double)(float)(1.0 / 3.0));
     /* The result is a literal, whose value is known. */
@@ -287,7 +275,7 @@ static void refused_calls_do_nothing(session *s)
                                             tg_zeros());
     tg_function *f = tg_function_create(s->ctx, count_and_add, count, NULL);
     for (int64_t n = 2; n < 6; n++) { /* exact, then generalised */
-        tg_tensor *x = tg_tensor_create(s->ctx, TG_I8, TG_DIMS(n));
+        tg_tensor *x = tg_tensor_create(s->ctx, TG_I8, TG_DIMS(n), tg_zeros());
         tg_tensor *y = NULL;
         check_fails(tg_call(f, TG_ARGS(x, 300), TG_RESULTS(&y)),
                     TG_ERROR_DTYPE, "argument 1", "300", "i8");
@@ -339,18 +327,18 @@ static void variables_hold_what_they_can(session *s)
     tg_function *f = tg_function_create(s->ctx, assign_both, v, NULL);
     tg_tensor *y = call_one(f, TG_ARGS(100, 27));
     cr_assert_eq(((int8_t *)tg_tensor_data(y))[1], 127);
-    check_fails(tg_call(f, TG_ARGS(300, 0), TG_NO_RESULTS), TG_ERROR_DTYPE,
+    check_fails(tg_call(f, TG_ARGS(300, 0), TG_RESULTS()), TG_ERROR_DTYPE,
                 "argument 0", "300", "i8", "assign");
-    check_fails(tg_call(f, TG_ARGS(0, -129), TG_NO_RESULTS), TG_ERROR_DTYPE,
+    check_fails(tg_call(f, TG_ARGS(0, -129), TG_RESULTS()), TG_ERROR_DTYPE,
                 "argument 1", "-129", "i8", "assign_add");
     int8_t is[2];
     check_works(tg_variable_get(v, is, sizeof(is)));
     cr_assert_eq(is[0], 127);
     tg_function *g = tg_function_create(s->ctx, assign_300, v, NULL);
-    check_fails(tg_call(g, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_DTYPE,
+    check_fails(tg_call(g, TG_ARGS(), TG_RESULTS()), TG_ERROR_DTYPE,
                 "assign", "300", "i8");
     tg_function *h = tg_function_create(s->ctx, add_to_it_300, v, NULL);
-    check_fails(tg_call(h, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_DTYPE,
+    check_fails(tg_call(h, TG_ARGS(), TG_RESULTS()), TG_ERROR_DTYPE,
                 "assign_add", "300", "i8");
     cr_assert_null(tg_variable_create(s->ctx, "full", TG_I8, TG_DIMS(2),
                                       tg_fill(300)));
@@ -606,20 +594,20 @@ static void nested_calls(session *s, const tg_function_options *options,
     cr_assert_eq(tg_tensor_dtype(y), TG_I8);
     cr_assert_eq(((int8_t *)tg_tensor_data(y))[1], 4);
     tg_tensor_release(y);
-    check_fails(tg_call(outer, TG_ARGS(x, 300), TG_NO_RESULTS), TG_ERROR_DTYPE,
+    check_fails(tg_call(outer, TG_ARGS(x, 300), TG_RESULTS()), TG_ERROR_DTYPE,
                 "argument 1", "300", "i8");
     cr_assert_eq(tg_function_trace_count(outer), 1);
     tg_function_release(outer);
 
     n.is_literal = true;
     outer = tg_function_create(s->ctx, call_nested, &n, NULL);
-    check_fails(tg_call(outer, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_DTYPE,
+    check_fails(tg_call(outer, TG_ARGS(x), TG_RESULTS()), TG_ERROR_DTYPE,
                 "300", "i8");
     tg_function_release(outer);
     n.is_literal = false;
     n.is_computed = true;
     outer = tg_function_create(s->ctx, call_nested, &n, NULL);
-    check_failure_at(__LINE__, tg_call(outer, TG_ARGS(x, 3), TG_NO_RESULTS),
+    check_failure_at(__LINE__, tg_call(outer, TG_ARGS(x, 3), TG_RESULTS()),
                      TG_ERROR_DTYPE, computed);
     tg_function_release(outer);
     tg_function_release(twice_nested.callee);
@@ -659,12 +647,12 @@ static void declared_arguments(session *s)
     cr_assert_eq(tg_tensor_dtype(y), TG_I8);
     cr_assert_eq(*(int8_t *)tg_tensor_data(y), 10);
     tg_tensor_release(y);
-    check_fails(tg_call(g, TG_ARGS(300), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+    check_fails(tg_call(g, TG_ARGS(300), TG_RESULTS()), TG_ERROR_SIGNATURE,
                 "g: argument 0", "300", "i8");
-    check_fails(tg_call(g, TG_ARGS(0.5), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+    check_fails(tg_call(g, TG_ARGS(0.5), TG_RESULTS()), TG_ERROR_SIGNATURE,
                 "g: argument 0", "0.5", "i8");
     tg_concrete *c = tg_function_concrete(g, &spec, 1);
-    check_fails(tg_concrete_call(c, TG_ARGS(-129), TG_NO_RESULTS),
+    check_fails(tg_concrete_call(c, TG_ARGS(-129), TG_RESULTS()),
                 TG_ERROR_SIGNATURE, "g: argument 0", "-129", "i8");
     tg_concrete_release(c);
     tg_function_release(g);

@@ -4,7 +4,7 @@
 
 static tg_tensor *zeros(tg_context *ctx, int64_t n)
 {
-    return tg_tensor_create(ctx, TG_F32, TG_DIMS(n));
+    return tg_tensor_create(ctx, TG_F32, TG_DIMS(n), tg_zeros());
 }
 
 static size_t n_variables(tg_context *ctx)
@@ -27,7 +27,7 @@ Test(semantics, line_07_a_variable_of_the_callback_is_made_once)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, count_up, NULL, NULL);
     for (int i = 1; i <= 3; i++)
-        check_f32(call_one(f, TG_NO_ARGS), 100 + i);
+        check_f32(call_one(f, TG_ARGS()), 100 + i);
     cr_assert_eq(n_variables(s.ctx), 1);
     tg_function_release(f);
     session_end(&s);
@@ -38,7 +38,7 @@ Test(semantics, line_07_it_belongs_to_the_function)
     session s;
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, count_up, NULL, NULL);
-    call_only(f, TG_NO_ARGS);
+    call_only(f, TG_ARGS());
     tg_variable *n = tg_context_find_variable(s.ctx, "count_up/n");
     cr_assert_not_null(n);
     check_variable(n, 101);
@@ -56,9 +56,9 @@ Test(semantics, line_07_two_functions_of_one_callback_have_two)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, count_up, NULL, NULL);
     tg_function *g = tg_function_create(s.ctx, count_up, NULL, NULL);
-    check_f32(call_one(f, TG_NO_ARGS), 101);
-    check_f32(call_one(f, TG_NO_ARGS), 102);
-    check_f32(call_one(g, TG_NO_ARGS), 101);
+    check_f32(call_one(f, TG_ARGS()), 101);
+    check_f32(call_one(f, TG_ARGS()), 102);
+    check_f32(call_one(g, TG_ARGS()), 101);
     cr_assert_eq(n_variables(s.ctx), 2);
     tg_function_release(f);
     tg_function_release(g);
@@ -71,10 +71,10 @@ Test(semantics, line_07_a_later_trace_gets_the_existing_one)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, count_up, NULL, NULL);
     tg_tensor *x = zeros(s.ctx, 3);
-    check_f32(call_one(f, TG_NO_ARGS), 101);
+    check_f32(call_one(f, TG_ARGS()), 101);
     check_f32(call_one(f, TG_ARGS(x)), 102);
     check_f32(call_one(f, TG_ARGS(TG_STATIC(1))), 103);
-    check_f32(call_one(f, TG_NO_ARGS), 104);
+    check_f32(call_one(f, TG_ARGS()), 104);
     cr_assert_eq(tg_function_trace_count(f), 3);
     cr_assert_eq(n_variables(s.ctx), 1);
     tg_tensor_release(x);
@@ -87,9 +87,9 @@ Test(semantics, line_07_it_survives_the_traces)
     session s;
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, count_up, NULL, NULL);
-    check_f32(call_one(f, TG_NO_ARGS), 101);
+    check_f32(call_one(f, TG_ARGS()), 101);
     tg_function_clear(f);
-    check_f32(call_one(f, TG_NO_ARGS), 102);
+    check_f32(call_one(f, TG_ARGS()), 102);
     cr_assert_eq(n_variables(s.ctx), 1);
     tg_function_release(f);
     session_end(&s);
@@ -167,9 +167,9 @@ Test(semantics, line_07_before_the_first_call_it_has_no_value)
     tg_spec spec = tg_spec_tensor(TG_F32, TG_DIMS(2));
     tg_concrete_release(tg_function_concrete(f, &spec, 1));
     tg_variable *sum = tg_context_find_variable(s.ctx, "running_sum/sum");
-    check_fails(tg_call(g, TG_ARGS(sum), TG_NO_RESULTS), TG_ERROR_STATE,
+    check_fails(tg_call(g, TG_ARGS(sum), TG_RESULTS()), TG_ERROR_STATE,
                 "'running_sum/sum'", "is uninitialised");
-    check_fails(tg_call(g, TG_ARGS(tg_value_of(sum)), TG_NO_RESULTS),
+    check_fails(tg_call(g, TG_ARGS(tg_value_of(sum)), TG_RESULTS()),
                 TG_ERROR_STATE, "'running_sum/sum'", "is uninitialised");
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
     call_only(f, TG_ARGS(x));
@@ -251,7 +251,7 @@ Test(semantics, line_07_an_initial_value_after_an_assignment_is_refused)
     session_begin(&s);
     tg_variable *v = f32_scalar_variable(s.ctx, "v", 7);
     tg_function *f = tg_function_create(s.ctx, start_from_assigned, v, NULL);
-    check_fails(tg_call(f, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_STATE,
+    check_fails(tg_call(f, TG_ARGS(), TG_RESULTS()), TG_ERROR_STATE,
                 "initial value", "assignment");
     check_variable(v, 7);
     cr_assert_eq(n_variables(s.ctx), 1);
@@ -334,12 +334,12 @@ Test(semantics, line_07_a_failed_trace_takes_its_variables_back)
     tg_function *f =
         tg_function_create(s.ctx, make_and_perhaps_fail, &now, NULL);
     for (int i = 0; i < 2; i++) {
-        check_fails(tg_call(f, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_CALLBACK,
+        check_fails(tg_call(f, TG_ARGS(), TG_RESULTS()), TG_ERROR_CALLBACK,
                     "on purpose");
         cr_assert_eq(n_variables(s.ctx), 0);
     }
     now = (attempt){false, 2}; /* another spec: nothing is left of the first */
-    check_f32(call_one(f, TG_NO_ARGS), 3, 3);
+    check_f32(call_one(f, TG_ARGS()), 3, 3);
     cr_assert_eq(n_variables(s.ctx), 2);
     tg_variable *a =
         tg_context_find_variable(s.ctx, "make_and_perhaps_fail/a");
@@ -370,9 +370,9 @@ Test(semantics, line_07_another_spec_on_a_later_trace_is_an_error)
     tg_tensor *x = zeros(s.ctx, 3), *y = zeros(s.ctx, 4),
               *i = i32_vector(s.ctx, 1, 2, 3);
     call_only(f, TG_ARGS(x));
-    check_fails(tg_call(f, TG_ARGS(y), TG_NO_RESULTS), TG_ERROR_STATE, "'w'",
+    check_fails(tg_call(f, TG_ARGS(y), TG_RESULTS()), TG_ERROR_STATE, "'w'",
                 "f32[3]", "f32[4]", __FILE__);
-    check_fails(tg_call(f, TG_ARGS(i), TG_NO_RESULTS), TG_ERROR_STATE, "'w'",
+    check_fails(tg_call(f, TG_ARGS(i), TG_RESULTS()), TG_ERROR_STATE, "'w'",
                 "f32[3]", "i32[3]");
     call_only(f, TG_ARGS(x));
     cr_assert_eq(tg_function_trace_count(f), 1);
@@ -398,9 +398,9 @@ Test(semantics, line_07_a_new_variable_on_a_later_trace_is_an_error)
     tg_function *f =
         tg_function_create(s.ctx, one_more_for_matrices, NULL, NULL);
     tg_tensor *x = zeros(s.ctx, 3);
-    tg_tensor *m = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 2));
+    tg_tensor *m = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 2), tg_zeros());
     call_only(f, TG_ARGS(x));
-    check_fails(tg_call(f, TG_ARGS(m), TG_NO_RESULTS), TG_ERROR_STATE,
+    check_fails(tg_call(f, TG_ARGS(m), TG_RESULTS()), TG_ERROR_STATE,
                 "'second'", "later trace");
     cr_assert_eq(n_variables(s.ctx), 1);
     call_only(f, TG_ARGS(x));
@@ -422,7 +422,7 @@ Test(semantics, line_07_one_name_twice_in_a_trace_is_an_error)
     session s;
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, one_name_twice, NULL, NULL);
-    check_fails(tg_call(f, TG_NO_ARGS, TG_NO_RESULTS), TG_ERROR_STATE, "'w'",
+    check_fails(tg_call(f, TG_ARGS(), TG_RESULTS()), TG_ERROR_STATE, "'w'",
                 "twice");
     cr_assert_eq(n_variables(s.ctx), 0);
     tg_function_release(f);
@@ -520,7 +520,7 @@ Test(semantics, line_07_a_variable_stays_with_the_traces_that_succeeded)
     session_begin(&s);
     tg_function *f = NULL;
     f = tg_function_create(s.ctx, count_down_and_fail, &f, NULL);
-    check_fails(tg_call(f, TG_ARGS(TG_STATIC(3)), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(TG_STATIC(3)), TG_RESULTS()),
                 TG_ERROR_CALLBACK, "too many");
     cr_assert_eq(tg_function_trace_count(f), 3);
     cr_assert_eq(n_variables(s.ctx), 1);

@@ -171,7 +171,7 @@ static tg_tensor *draw_from(tg_context *ctx, tg_callback *callback, draws d,
     tg_function *f = tg_function_create(ctx, callback, &d, NULL);
     for (int i = 0; i < n_calls; i++) {
         tg_tensor_release(result);
-        result = call_one(f, TG_NO_ARGS);
+        result = call_one(f, TG_ARGS());
     }
     tg_function_release(f);
     tg_variable_release(d.generator);
@@ -310,8 +310,8 @@ Test(semantics, line_24_unknown_extents_draw_as_known_ones_do)
         tg_function *f =
             tg_function_create(s.ctx, draw_like, generator, &options);
         for (int i = 0; i < 3; i++) { /* 5, zero and 7 numbers */
-            tg_tensor *x =
-                tg_tensor_create(s.ctx, TG_F32, TG_DIMS((int[]){5, 0, 7}[i]));
+            tg_tensor *x = tg_tensor_create(
+                s.ctx, TG_F32, TG_DIMS((int[]){5, 0, 7}[i]), tg_zeros());
             results[policy][i] = call_one(f, TG_ARGS(x));
             tg_tensor_release(x);
         }
@@ -385,7 +385,7 @@ Test(semantics, line_24_draws_are_effects_in_order)
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *bad = i32_vector(s.ctx, 2),
               *good = i32_vector(s.ctx, 1);
     uint64_t state[2];
-    check_fails(tg_call(f, TG_ARGS(x, bad), TG_NO_RESULTS), TG_ERROR_INDEX,
+    check_fails(tg_call(f, TG_ARGS(x, bad), TG_RESULTS()), TG_ERROR_INDEX,
                 "gather");
     check_works(tg_variable_get(g, state, sizeof state));
     cr_assert_eq(state[1], 3);
@@ -418,7 +418,7 @@ Test(semantics, line_24_other_variables_are_no_generators)
         tg_variable_create(s.ctx, NULL, TG_I64, TG_DIMS(2), tg_zeros()),
     };
     for (int i = 0; i < 3; i++) {
-        check_fails(tg_call(f, TG_ARGS(v[i]), TG_NO_RESULTS),
+        check_fails(tg_call(f, TG_ARGS(v[i]), TG_RESULTS()),
                     TG_ERROR_INVALID_ARGUMENT, "random_uniform", "u64[2]");
         tg_variable_release(v[i]);
     }
@@ -438,7 +438,7 @@ Test(semantics, line_24_initial_values_are_those_of_the_operation)
     session s;
     session_begin(&s);
     tg_variable *v = tg_variable_create(s.ctx, NULL, TG_F32, TG_DIMS(9),
-                                        tg_uniform(-1, 3, 77));
+                                        tg_seeded(tg_uniform(-1, 3), 77));
     tg_function *f = tg_function_create(s.ctx, scaled_uniform, NULL, NULL);
     tg_tensor *x = call_one(f, TG_ARGS((uint64_t)77));
     check_variable_at(__LINE__, v, tg_tensor_data(x), 9);
@@ -484,7 +484,7 @@ Test(semantics, line_26_tensors_are_printed_by_axis)
     tg_tensor *x = f32_vector(s.ctx, 1, 2.5f, -3);
     tg_tensor *y = tg_tensor_copy(s.ctx, (int32_t[]){1, 2, 3, 4, 5, 6}, TG_I32,
                                   TG_DIMS(2, 3));
-    tg_tensor *none = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(0));
+    tg_tensor *none = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(0), tg_zeros());
     check_printed(&s, TG_IN(x), "[1 2.5 -3]\n");
     check_printed(&s, TG_IN(y), "[[1 2 3]\n [4 5 6]]\n");
     check_printed(&s, TG_IN(none), "[]\n");
@@ -508,7 +508,7 @@ Test(semantics, line_26_long_axes_show_their_first_and_last_three)
     session s;
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, print_counts, NULL, NULL);
-    call_only(f, TG_NO_ARGS);
+    call_only(f, TG_ARGS());
     cr_assert_str_eq(s.printed, "[0 1 2 3 4 5]\n"
                                 "[0 1 2 ... 4 5 6]\n"
                                 "[0 1 2 ... 997 998 999]\n"
@@ -572,7 +572,7 @@ Test(semantics, line_26_formats_that_do_not_fit_are_errors)
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         bad_print bad = rows[i];
         tg_function *f = tg_function_create(s.ctx, print_badly, &bad, NULL);
-        check_fails(tg_call(f, TG_ARGS(1), TG_NO_RESULTS),
+        check_fails(tg_call(f, TG_ARGS(1), TG_RESULTS()),
                     TG_ERROR_INVALID_ARGUMENT, "print", __FILE__);
         tg_function_release(f);
     }
@@ -605,7 +605,7 @@ Test(semantics, line_26_without_a_sink_prints_go_to_stderr)
     dup2(fileno(file), STDERR_FILENO);
     tg_context *ctx = tg_context_create(NULL);
     tg_function *f = tg_function_create(ctx, print_argument, NULL, NULL);
-    const tg_status status = tg_call(f, TG_ARGS(42), TG_NO_RESULTS);
+    const tg_status status = tg_call(f, TG_ARGS(42), TG_RESULTS());
     fflush(stderr);
     dup2(saved, STDERR_FILENO);
     close(saved);

@@ -24,7 +24,7 @@ static void add_all(tg_trace *t, const tg_value *in, void *user)
 
 static tg_tensor *f32_zeros(tg_context *ctx, int64_t n)
 {
-    return tg_tensor_create(ctx, TG_F32, TG_DIMS(n));
+    return tg_tensor_create(ctx, TG_F32, TG_DIMS(n), tg_zeros());
 }
 
 /* -- 1: dtypes and shapes -------------------------------------------------- */
@@ -89,9 +89,9 @@ Test(semantics, line_01_a_new_rank_makes_a_new_trace)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, twice, NULL, NULL);
     tg_tensor *x[3] = {
-        tg_tensor_create(s.ctx, TG_F32, TG_SCALAR),
-        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(4)),
-        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 2)),
+        tg_tensor_create(s.ctx, TG_F32, TG_SCALAR, tg_zeros()),
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(4), tg_zeros()),
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 2), tg_zeros()),
     };
     for (int i = 0; i < 6; i++)
         call_only(f, TG_ARGS(x[i % 3]));
@@ -327,22 +327,22 @@ Test(semantics, line_03_a_call_off_the_signature_names_argument_and_specs)
     options.n_signature = 2;
     tg_function *f = tg_function_create(s.ctx, add_all, NULL, &options);
     tg_tensor *x = f32_zeros(s.ctx, 3), *i = i32_vector(s.ctx, 1, 2, 3);
-    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3));
-    tg_tensor *z = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 4));
+    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3), tg_zeros());
+    tg_tensor *z = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 4), tg_zeros());
     call_only(f, TG_ARGS(x, y));
 
     const int line = __LINE__ + 1;
-    check_fails(tg_call(f, TG_ARGS(x, z), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+    check_fails(tg_call(f, TG_ARGS(x, z), TG_RESULTS()), TG_ERROR_SIGNATURE,
                 "add_all", "argument 1", "f32[?1,3]", "f32[2,4]");
     cr_assert_eq(tg_error_last()->line, line);
     cr_assert_str_eq(tg_error_last()->file, __FILE__);
-    check_fails(tg_call(f, TG_ARGS(i, y), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+    check_fails(tg_call(f, TG_ARGS(i, y), TG_RESULTS()), TG_ERROR_SIGNATURE,
                 "argument 0", "f32[?0]", "i32[3]");
-    check_fails(tg_call(f, TG_ARGS(x, x), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+    check_fails(tg_call(f, TG_ARGS(x, x), TG_RESULTS()), TG_ERROR_SIGNATURE,
                 "argument 1", "f32[?1,3]", "f32[3]");
-    check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), TG_ERROR_SIGNATURE, "2",
+    check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()), TG_ERROR_SIGNATURE, "2",
                 "1");
-    check_fails(tg_call(f, TG_ARGS(x, TG_STATIC(1)), TG_NO_RESULTS),
+    check_fails(tg_call(f, TG_ARGS(x, TG_STATIC(1)), TG_RESULTS()),
                 TG_ERROR_SIGNATURE, "argument 1", "static");
     call_only(f, TG_ARGS(x, y));
     cr_assert_eq(tg_function_trace_count(f), 1);
@@ -387,7 +387,7 @@ Test(semantics, line_03_dims_with_one_name_must_be_equal)
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = f32_vector(s.ctx, 5);
     check_f32(call_one(f, TG_ARGS(x, x)), 2, 4);
     check_f32(call_one(f, TG_ARGS(y, y)), 10);
-    check_fails(tg_call(f, TG_ARGS(x, y), TG_NO_RESULTS), TG_ERROR_SIGNATURE,
+    check_fails(tg_call(f, TG_ARGS(x, y), TG_RESULTS()), TG_ERROR_SIGNATURE,
                 "argument 1");
     cr_assert_eq(tg_function_trace_count(f), 1);
     tg_tensor_release(x);
@@ -445,8 +445,8 @@ Test(semantics, line_03_fewer_unknown_dims_are_more_specific)
     const tg_spec specs[] = {
         tg_spec_tensor(TG_F32, TG_DIMS(TG_UNKNOWN, TG_UNKNOWN)),
         tg_spec_tensor(TG_F32, TG_DIMS(TG_UNKNOWN, 3))};
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3));
-    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 4));
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3), tg_zeros());
+    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 4), tg_zeros());
     for (int first = 0; first < 2; first++) { /* whichever is older */
         tg_function *f = tg_function_create(s.ctx, count_known, NULL, NULL);
         tg_concrete_release(tg_function_concrete(f, &specs[first], 1));
@@ -474,7 +474,7 @@ Test(semantics, line_03_dims_that_change_together_stay_equal)
     cr_assert_eq(tg_function_trace_count(f), 2);
     check_f32(call_one(f, TG_ARGS(b, a)), 2, 3, 4);
     check_f32(call_one(f, TG_ARGS(a, c)), 2, 3, 4, 5, 6);
-    check_fails(tg_call(f, TG_ARGS(b, c), TG_NO_RESULTS), TG_ERROR_SHAPE,
+    check_fails(tg_call(f, TG_ARGS(b, c), TG_RESULTS()), TG_ERROR_SHAPE,
                 "add");
     tg_tensor_release(a);
     tg_tensor_release(b);

@@ -39,7 +39,7 @@ Test(semantics, line_04_the_value_of_a_variable_is_a_tensor)
     cr_assert_eq(tg_function_trace_count(f), 1);
 
     tg_function *g = tg_function_create(s.ctx, add_one_to, NULL, NULL);
-    check_fails(tg_call(g, TG_ARGS(tg_value_of(v)), TG_NO_RESULTS),
+    check_fails(tg_call(g, TG_ARGS(tg_value_of(v)), TG_RESULTS()),
                 TG_ERROR_INVALID_ARGUMENT, "assign_add", "not a variable");
     check_variable(v, 3, 3);
     call_only(g, TG_ARGS(v));
@@ -71,7 +71,7 @@ Test(semantics, line_04_a_value_is_the_one_before_the_call)
     check_f32(call_one(f, TG_ARGS(tg_value_of(v), v)), 3);
     check_variable(v, 9);
 
-    tg_bound *b = tg_bind(f, TG_ARGS(tg_value_of(v), v), TG_NO_RESULTS);
+    tg_bound *b = tg_bind(f, TG_ARGS(tg_value_of(v), v), TG_RESULTS());
     check_works(tg_run(b));
     check_works(tg_run(b));
     check_variable(v, 81);

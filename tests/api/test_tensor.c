@@ -8,7 +8,7 @@ Test(tensor, own_memory_is_aligned_and_zero)
 {
     session s;
     session_begin(&s);
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_I16, TG_DIMS(3, 5));
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_I16, TG_DIMS(3, 5), tg_zeros());
     cr_assert_not_null(x);
     cr_assert_eq((uintptr_t)tg_tensor_data(x) % 64, 0);
     const int16_t *data = tg_tensor_data(x);
@@ -51,11 +51,12 @@ Test(tensor, scalars_and_empty_tensors)
 {
     session s;
     session_begin(&s);
-    tg_tensor *scalar = tg_tensor_create(s.ctx, TG_F64, TG_SCALAR);
+    tg_tensor *scalar = tg_tensor_create(s.ctx, TG_F64, TG_SCALAR, tg_zeros());
     cr_assert_eq(tg_tensor_rank(scalar), 0);
     cr_assert_eq(tg_tensor_count(scalar), 1);
     cr_assert_eq(tg_tensor_bytes(scalar), 8);
-    tg_tensor *empty = tg_tensor_create(s.ctx, TG_F64, TG_DIMS(3, 0));
+    tg_tensor *empty =
+        tg_tensor_create(s.ctx, TG_F64, TG_DIMS(3, 0), tg_zeros());
     cr_assert_eq(tg_tensor_count(empty), 0);
     cr_assert_eq(tg_tensor_bytes(empty), 0);
     /* An empty tensor has no data. */
@@ -105,31 +106,34 @@ Test(tensor, bad_arguments_are_refused)
     session_begin(&s);
     _Alignas(8) char data[16] = {0};
     const int64_t ones[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
-    check_no_tensor(tg_tensor_create(NULL, TG_F32, TG_SCALAR),
+    check_no_tensor(tg_tensor_create(NULL, TG_F32, TG_SCALAR, tg_zeros()),
                     TG_ERROR_INVALID_ARGUMENT,
                     "tg_tensor_create: the context is NULL");
-    check_no_tensor(tg_tensor_create(s.ctx, TG_DTYPE_NONE, TG_SCALAR),
-                    TG_ERROR_DTYPE,
-                    "tg_tensor_create: 0 is not an element type");
-    check_no_tensor(tg_tensor_create(s.ctx, (tg_dtype)-7, TG_SCALAR),
-                    TG_ERROR_DTYPE, "-7 is not an element type");
-    check_no_tensor(tg_tensor_create(s.ctx, TG_F32, 9, ones),
-                    TG_ERROR_OVERFLOW, "rank 9 is not in 0");
-    check_no_tensor(tg_tensor_create(s.ctx, TG_F32, -1, ones),
-                    TG_ERROR_OVERFLOW, "rank -1 is not in 0");
-    check_no_tensor(tg_tensor_create(s.ctx, TG_F32, 1, NULL),
-                    TG_ERROR_INVALID_ARGUMENT, "extents are NULL");
-    check_no_tensor(tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, -1)),
-                    TG_ERROR_SHAPE, "extent -1 of axis 1 is negative");
     check_no_tensor(
-        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(1LL << 40, 1LL << 40)),
-        TG_ERROR_OVERFLOW,
-        "f32[1099511627776,1099511627776] has too many elements");
-    check_no_tensor(tg_tensor_create(s.ctx, TG_F64, TG_DIMS(1LL << 61)),
-                    TG_ERROR_OVERFLOW, "too many elements");
+        tg_tensor_create(s.ctx, TG_DTYPE_NONE, TG_SCALAR, tg_zeros()),
+        TG_ERROR_DTYPE, "tg_tensor_create: 0 is not an element type");
+    check_no_tensor(
+        tg_tensor_create(s.ctx, (tg_dtype)-7, TG_SCALAR, tg_zeros()),
+        TG_ERROR_DTYPE, "-7 is not an element type");
+    check_no_tensor(tg_tensor_create(s.ctx, TG_F32, 9, ones, tg_zeros()),
+                    TG_ERROR_OVERFLOW, "rank 9 is not in 0");
+    check_no_tensor(tg_tensor_create(s.ctx, TG_F32, -1, ones, tg_zeros()),
+                    TG_ERROR_OVERFLOW, "rank -1 is not in 0");
+    check_no_tensor(tg_tensor_create(s.ctx, TG_F32, 1, NULL, tg_zeros()),
+                    TG_ERROR_INVALID_ARGUMENT, "extents are NULL");
+    check_no_tensor(tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, -1), tg_zeros()),
+                    TG_ERROR_SHAPE, "extent -1 of axis 1 is negative");
+    check_no_tensor(tg_tensor_create(s.ctx, TG_F32,
+                                     TG_DIMS(1LL << 40, 1LL << 40), tg_zeros()),
+                    TG_ERROR_OVERFLOW,
+                    "f32[1099511627776,1099511627776] has too many elements");
+    check_no_tensor(
+        tg_tensor_create(s.ctx, TG_F64, TG_DIMS(1LL << 61), tg_zeros()),
+        TG_ERROR_OVERFLOW, "too many elements");
     /* An extent of 0 does not make the other extents valid. */
-    check_no_tensor(tg_tensor_create(s.ctx, TG_F64, TG_DIMS(INT64_MAX, 0)),
-                    TG_ERROR_OVERFLOW, "too many elements");
+    check_no_tensor(
+        tg_tensor_create(s.ctx, TG_F64, TG_DIMS(INT64_MAX, 0), tg_zeros()),
+        TG_ERROR_OVERFLOW, "too many elements");
     check_no_tensor(tg_tensor_wrap(s.ctx, NULL, TG_F32, TG_DIMS(2)),
                     TG_ERROR_INVALID_ARGUMENT,
                     "tg_tensor_wrap: data is NULL");
@@ -182,8 +186,9 @@ Test(tensor, tensors_larger_than_memory_are_refused)
     check_works(tg_allocator_set(&little));
     session s;
     session_begin_with(&s, (tg_context_options){.memory_limit = UINT64_MAX});
-    check_no_tensor(tg_tensor_create(s.ctx, TG_U8, TG_DIMS(INT64_MAX)),
-                    TG_ERROR_OUT_OF_MEMORY, "out of memory");
+    check_no_tensor(
+        tg_tensor_create(s.ctx, TG_U8, TG_DIMS(INT64_MAX), tg_zeros()),
+        TG_ERROR_OUT_OF_MEMORY, "out of memory");
     cr_assert_geq(largest, (size_t)INT64_MAX, "the size has wrapped");
     session_end(&s);
     check_works(tg_allocator_set(NULL));
@@ -194,10 +199,10 @@ Test(tensor, a_context_may_set_a_limit)
     session s;
     tg_context_options options = {.memory_limit = 1000};
     session_begin_with(&s, options);
-    check_no_tensor(tg_tensor_create(s.ctx, TG_F32, TG_DIMS(251)),
+    check_no_tensor(tg_tensor_create(s.ctx, TG_F32, TG_DIMS(251), tg_zeros()),
                     TG_ERROR_OUT_OF_MEMORY,
                     "tg_tensor_create needs 1004 bytes, the limit is 1000");
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(250));
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(250), tg_zeros());
     cr_assert_not_null(x);
     tg_tensor_release(x);
     session_end(&s);
@@ -207,7 +212,8 @@ static bool make_tensors(void)
 {
     tg_context *ctx = tg_context_create(NULL);
     tg_tensor *x = ctx ? f32_vector(ctx, 1, 2, 3) : NULL;
-    tg_tensor *y = x ? tg_tensor_create(ctx, TG_F32, TG_DIMS(100)) : NULL;
+    tg_tensor *y =
+        x ? tg_tensor_create(ctx, TG_F32, TG_DIMS(100), tg_zeros()) : NULL;
     tg_tensor *z = y ? tg_tensor_wrap(ctx, tg_tensor_data(y), TG_F32,
                                       TG_DIMS(100))
                      : NULL;

@@ -126,7 +126,7 @@ static void check_adds_long(gate *g, tg_function *f, int64_t n)
 /* Binds a function to n elements, then releases it. */
 static void bind_once(gate *g, tg_function *f, int64_t n)
 {
-    tg_tensor *x = tg_tensor_create(g->ctx, TG_F32, TG_DIMS(n));
+    tg_tensor *x = tg_tensor_create(g->ctx, TG_F32, TG_DIMS(n), tg_zeros());
     tg_tensor *y = NULL;
     tg_bound *b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&y));
     cr_assert_not_null(b, "%s", tg_error(NULL));

@@ -156,16 +156,17 @@ Test(variable, random_initial_values_repeat)
     session s;
     session_begin(&s);
     tg_variable *u = tg_variable_create(s.ctx, "u", TG_F32, TG_DIMS(2, 3),
-                                        tg_uniform(0, 1, 42));
-    tg_variable *scaled = tg_variable_create(
-        s.ctx, "scaled", TG_F32, TG_DIMS(2, 3), tg_uniform(-4, 4, 42));
+                                        tg_seeded(tg_uniform(0, 1), 42));
+    tg_variable *scaled =
+        tg_variable_create(s.ctx, "scaled", TG_F32, TG_DIMS(2, 3),
+                           tg_seeded(tg_uniform(-4, 4), 42));
     tg_variable *n = tg_variable_create(s.ctx, "n", TG_F32, TG_DIMS(2, 3),
-                                        tg_normal(0, 1, 42));
+                                        tg_seeded(tg_normal(0, 1), 42));
     tg_variable *other = tg_variable_create(s.ctx, "o", TG_F32, TG_DIMS(2, 3),
-                                            tg_uniform(0, 1, 43));
+                                            tg_seeded(tg_uniform(0, 1), 43));
     tg_function *f = tg_function_create(s.ctx, draw, NULL, NULL);
     tg_tensor *uniform = NULL, *normal = NULL;
-    check_works(tg_call(f, TG_NO_ARGS, TG_RESULTS(&uniform, &normal)));
+    check_works(tg_call(f, TG_ARGS(), TG_RESULTS(&uniform, &normal)));
     float a[6], b[6], c[6], d[6];
     check_works(tg_variable_get(u, a, sizeof(a)));
     check_works(tg_variable_get(n, b, sizeof(b)));
@@ -209,10 +210,11 @@ Test(variable, bad_arguments_are_refused)
         TG_ERROR_SHAPE, "extent -1 of axis 0 is negative");
     check_no_variable(
         tg_variable_create(s.ctx, "v", TG_F32, TG_DIMS(2), tg_from_data(NULL)),
-        TG_ERROR_INVALID_ARGUMENT, "initial value: data is NULL");
-    check_no_variable(
-        tg_variable_create(s.ctx, "v", TG_I32, TG_SCALAR, tg_uniform(0, 1, 1)),
-        TG_ERROR_DTYPE, "initial value: the dtype must be f32 or f64, not i32");
+        TG_ERROR_INVALID_ARGUMENT, "the initial data is NULL");
+    check_no_variable(tg_variable_create(s.ctx, "v", TG_I32, TG_SCALAR,
+                                         tg_seeded(tg_uniform(0, 1), 1)),
+                      TG_ERROR_DTYPE,
+                      "a random initial value needs a float dtype, not i32");
     tg_initial unknown = {.kind = (tg_initial_kind)9};
     check_no_variable(
         tg_variable_create(s.ctx, "v", TG_F32, TG_SCALAR, unknown),
@@ -400,9 +402,9 @@ Test(variable, a_call_on_a_mapped_group_is_busy)
     tg_group_release(options.group);
     tg_function *inc = tg_function_create(s.ctx, increment, NULL, NULL);
     cr_assert_not_null(tg_variable_map(v, TG_READ));
-    check_fails(tg_call(inc, TG_ARGS(v), TG_NO_RESULTS), TG_ERROR_BUSY,
+    check_fails(tg_call(inc, TG_ARGS(v), TG_RESULTS()), TG_ERROR_BUSY,
                 "increment: this thread has mapped one of its variables");
-    check_fails(tg_call(inc, TG_ARGS(w), TG_NO_RESULTS), TG_ERROR_BUSY,
+    check_fails(tg_call(inc, TG_ARGS(w), TG_RESULTS()), TG_ERROR_BUSY,
                 "mapped");
     call_only(inc, TG_ARGS(alone));
     /* Mapping another variable of the group works, and so does copying. */
@@ -429,7 +431,7 @@ Test(variable, a_busy_call_releases_its_locks)
     tg_variable *v = make(s.ctx, "v"), *w = make(s.ctx, "w");
     tg_function *look = tg_function_create(s.ctx, peek, NULL, NULL);
     cr_assert_not_null(tg_variable_map(w, TG_READ));
-    check_fails(tg_call(look, TG_ARGS(v, w), TG_NO_RESULTS), TG_ERROR_BUSY,
+    check_fails(tg_call(look, TG_ARGS(v, w), TG_RESULTS()), TG_ERROR_BUSY,
                 "mapped");
     call_only(look, TG_ARGS(v, 1));
     check_works(tg_variable_unmap(w));
@@ -542,7 +544,7 @@ Test(variable, the_host_cannot_access_a_placeholder)
     check_fails(tg_variable_get(v, data, 8), TG_ERROR_TRACE,
                 "is a placeholder");
     tg_function *look = tg_function_create(s.ctx, peek, NULL, NULL);
-    check_fails(tg_call(look, TG_ARGS(v), TG_NO_RESULTS), TG_ERROR_TRACE,
+    check_fails(tg_call(look, TG_ARGS(v), TG_RESULTS()), TG_ERROR_TRACE,
                 "is a placeholder");
     tg_function_release(look);
     tg_variable_release(v);
@@ -557,8 +559,9 @@ static bool make_variables(void)
     tg_variable_options options = TG_VARIABLE_OPTIONS_INIT;
     options.group = ctx ? tg_group_create(ctx) : NULL;
     bool good = options.group != NULL;
-    const tg_initial initials[] = {tg_zeros(), tg_fill(1), tg_uniform(0, 1, 1),
-                                   tg_normal(0, 1, 1)};
+    const tg_initial initials[] = {tg_zeros(), tg_fill(1),
+                                   tg_seeded(tg_uniform(0, 1), 1),
+                                   tg_seeded(tg_normal(0, 1), 1)};
     tg_variable *variables[4] = {NULL};
     for (int i = 0; i < 4 && good; i++) {
         variables[i] = tg_variable_create_with(ctx, "v", TG_F64, TG_DIMS(3),

@@ -345,9 +345,9 @@ static void call_guarded(tg_context *ctx, tg_function *f, const shape *x,
         wrap(ctx, 1, is_at_end, x->dtype, 2, none),
         wrap(ctx, 2, is_at_end, TG_I64, 0, NULL)};
     *(int64_t *)tg_tensor_data(args[2]) = INT64_MAX;
-    tg_tensor **results[N_RESULTS];
+    tg_result results[N_RESULTS];
     for (size_t i = 0; i < N_RESULTS; i++) {
-        results[i] = &out[i];
+        results[i] = TG_OUT(&out[i]);
         out[i] = like ? wrap(ctx, N_ARGUMENTS + i, is_at_end,
                              tg_tensor_dtype(like[i]), tg_tensor_rank(like[i]),
                              tg_tensor_dims(like[i]))

@@ -9,7 +9,7 @@
 
 static tg_tensor *i32_range(tg_context *ctx, int64_t n, int32_t limit)
 {
-    tg_tensor *x = tg_tensor_create(ctx, TG_I32, TG_DIMS(n));
+    tg_tensor *x = tg_tensor_create(ctx, TG_I32, TG_DIMS(n), tg_zeros());
     cr_assert_not_null(x);
     int32_t *data = tg_tensor_data(x);
     for (int64_t i = 0; i < n; i++)
@@ -192,7 +192,7 @@ static void without_results(session *s, outcome *out)
     tg_function *f = tg_function_create(s->ctx, turn_around, NULL, NULL);
     tg_tensor *x = f32_range(s->ctx, 500), *y = f32_range(s->ctx, 500);
     tg_tensor *last = NULL;
-    note_status(out, tg_call(f, TG_ARGS(x, y), TG_NO_RESULTS));
+    note_status(out, tg_call(f, TG_ARGS(x, y), TG_RESULTS()));
     note_status(out, tg_call(f, TG_ARGS(x, y), TG_RESULTS(NULL, NULL, &last)));
     note_tensor(out, last);
     note_status(out, tg_call(f, TG_ARGS(x, y), TG_RESULTS(NULL, &last, NULL)));
@@ -262,8 +262,8 @@ static void prints(session *s, outcome *out)
     tg_function *f = tg_function_create(s->ctx, print_often, NULL, NULL);
     tg_variable *v = f32_variable(s->ctx, "v", 8, 1);
     tg_tensor *x = f32_range(s->ctx, 8);
-    note_status(out, tg_call(f, TG_ARGS(v, x), TG_NO_RESULTS));
-    note_status(out, tg_call(f, TG_ARGS(v, x), TG_NO_RESULTS));
+    note_status(out, tg_call(f, TG_ARGS(v, x), TG_RESULTS()));
+    note_status(out, tg_call(f, TG_ARGS(v, x), TG_RESULTS()));
     note_variable(out, v);
     tg_tensor_release(x);
     tg_variable_release(v);
@@ -307,7 +307,7 @@ Test(native, a_failing_print_keeps_program_order)
             tg_function_create(s.ctx, assign_around_print, NULL, NULL);
         tg_variable *v = f32_variable(s.ctx, "v", 8, 1);
         tg_variable *w = f32_variable(s.ctx, "w", 8, 10);
-        tg_bound *bound = tg_bind(f, TG_ARGS(v, w), TG_NO_RESULTS);
+        tg_bound *bound = tg_bind(f, TG_ARGS(v, w), TG_RESULTS());
         cr_assert_not_null(bound, "%s", tg_error(NULL));
         tgi_alloc_inject_failure(0, true);
         const tg_status status = tg_run(bound);
@@ -477,16 +477,17 @@ static void nothing(session *s, outcome *out)
 {
     tg_function *f = tg_function_create(s->ctx, with_nothing, NULL, NULL);
     tg_variable *v = f32_variable(s->ctx, "v", 0, 1);
-    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(0, 3));
-    tg_tensor *i = tg_tensor_create(s->ctx, TG_I32, TG_DIMS(0));
-    tg_tensor *z = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(3, 0));
-    tg_tensor *y[N_NOTHINGS] = {NULL}, **results[N_NOTHINGS];
+    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(0, 3), tg_zeros());
+    tg_tensor *i = tg_tensor_create(s->ctx, TG_I32, TG_DIMS(0), tg_zeros());
+    tg_tensor *z = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(3, 0), tg_zeros());
+    tg_tensor *y[N_NOTHINGS] = {NULL};
+    tg_result results[N_NOTHINGS];
     for (int r = 0; r < N_NOTHINGS; r++)
-        results[r] = &y[r];
+        results[r] = TG_OUT(&y[r]);
     cr_assert_eq(note_status(out, tg_call(f, TG_ARGS(v, x, i, z), results,
                                           (size_t)N_NOTHINGS)),
                  TG_OK, "%s", tg_error(NULL));
-    note_status(out, tg_call(f, TG_ARGS(v, x, i, z), TG_NO_RESULTS));
+    note_status(out, tg_call(f, TG_ARGS(v, x, i, z), TG_RESULTS()));
     for (int r = 0; r < N_NOTHINGS; r++) {
         for (int axis = 0; axis < tg_tensor_rank(y[r]); axis++)
             note(out, &tg_tensor_dims(y[r])[axis], sizeof(int64_t));
@@ -515,8 +516,8 @@ static void do_nothing(tg_trace *t, const tg_value *in, void *user)
 static void empty_function(session *s, outcome *out)
 {
     tg_function *f = tg_function_create(s->ctx, do_nothing, NULL, NULL);
-    note_status(out, tg_call(f, TG_NO_ARGS, TG_NO_RESULTS));
-    note_status(out, tg_call(f, TG_ARGS(1), TG_NO_RESULTS));
+    note_status(out, tg_call(f, TG_ARGS(), TG_RESULTS()));
+    note_status(out, tg_call(f, TG_ARGS(1), TG_RESULTS()));
     tg_function_release(f);
 }
 
@@ -546,14 +547,15 @@ Test(native, the_memory_limit_is_enforced)
                                .jit = "required",
                                .memory_limit = small ? 300000 : 1 << 20});
         tg_function *f = tg_function_create(s.ctx, keeps_much, NULL, NULL);
-        tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(256, 256));
+        tg_tensor *x =
+            tg_tensor_create(s.ctx, TG_F32, TG_DIMS(256, 256), tg_zeros());
         memset(tg_tensor_data(x), 0, tg_tensor_bytes(x));
         for (int i = 0; i < 2; i++)
             if (small)
-                check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS),
+                check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()),
                             TG_ERROR_OUT_OF_MEMORY, "temporaries", "300000");
             else
-                check_works(tg_call(f, TG_ARGS(x), TG_NO_RESULTS));
+                check_works(tg_call(f, TG_ARGS(x), TG_RESULTS()));
         tg_tensor_release(x);
         tg_function_release(f);
         session_end(&s);

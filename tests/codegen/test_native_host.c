@@ -39,7 +39,8 @@ static void set_host_mode(void)
 static void roundings(session *s, outcome *out)
 {
     tg_function *f = tg_function_create(s->ctx, rounded_much, NULL, NULL);
-    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(64, 16));
+    tg_tensor *x =
+        tg_tensor_create(s->ctx, TG_F32, TG_DIMS(64, 16), tg_zeros());
     tg_tensor *y[6] = {NULL};
     float *data = tg_tensor_data(x);
     for (int i = 0; i < 64 * 16; i++)

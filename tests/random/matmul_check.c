@@ -124,7 +124,7 @@ static void set_arg(const subject *s, const variant *w, int i, call *c)
 static void run_call(const subject *s, const variant *w, call *c, rg_outcome *o)
 {
     tg_operand operands[PRODUCT_ROLES];
-    tg_tensor **places[PRODUCT_MAX_RESULTS];
+    tg_result places[PRODUCT_MAX_RESULTS];
     rg_outcome_init(o);
     for (int i = 0; i < s->run.n_args; i++) {
         set_arg(s, w, i, c);
@@ -133,7 +133,7 @@ static void run_call(const subject *s, const variant *w, call *c, rg_outcome *o)
     }
     const size_t n = w->concrete->graph->results.n;
     for (size_t i = 0; i < n; i++)
-        places[i] = &c->results[i];
+        places[i] = TG_OUT(&c->results[i]);
     rg_outcome_set_status(o, tg_concrete_call_at(w->concrete, operands,
                                                  (size_t)s->run.n_args, places,
                                                  n, TG_HERE));

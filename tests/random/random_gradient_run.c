@@ -162,7 +162,7 @@ static bool bind(gr_run *run, gr_form form, gr_failure *failure)
     static const char *const names[] = {"whole", "target", "gradient"};
     tg_spec specs[MAX_ARGS];
     tg_operand args[MAX_ARGS];
-    tg_tensor **results[GR_MAX_RESULTS];
+    tg_result results[GR_MAX_RESULTS];
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
     options.signature = specs;
     options.n_signature = (size_t)add_args(run, form, specs, args);
@@ -170,7 +170,7 @@ static bool bind(gr_run *run, gr_form form, gr_failure *failure)
     run->functions[form] = tg_function_create_named(
         run->ctx, names[form], gr_callback, &run->traces[form], &options);
     for (int i = 0; i < n_results(run->program, form); i++)
-        results[i] = &run->results[form][i];
+        results[i] = TG_OUT(&run->results[form][i]);
     if (run->functions[form])
         run->bound[form] =
             tg_bind(run->functions[form], args, options.n_signature, results,
@@ -195,9 +195,9 @@ static bool make_objects(gr_run *run)
     const gr_way way = {0, -1, -1};
     bool good = true;
     for (int i = 0; i < p->n_inputs; i++)
-        good &=
-            !!(run->inputs[i] = tg_tensor_create(
-                   run->ctx, run->dtype, p->inputs[i].rank, p->inputs[i].dims));
+        good &= !!(run->inputs[i] =
+                       tg_tensor_create(run->ctx, run->dtype, p->inputs[i].rank,
+                                        p->inputs[i].dims, tg_zeros()));
     for (int i = 0; i < p->n_variables; i++)
         good &= !!(run->variables[i] =
                        make_variable(run, &p->variables[i], "source"));
@@ -208,8 +208,9 @@ static bool make_objects(gr_run *run)
                    tg_tensor_copy(run->ctx, &p->iterations, TG_I64, 0, NULL));
     for (int i = 0; i < gr_n_sources(p); i++) {
         const gr_shape *shape = gr_source_shape(p, i);
-        good &= !!(run->directions[i] = tg_tensor_create(
-                       run->ctx, run->dtype, shape->rank, shape->dims));
+        good &=
+            !!(run->directions[i] = tg_tensor_create(
+                   run->ctx, run->dtype, shape->rank, shape->dims, tg_zeros()));
         for (int64_t k = 0; good && k < gr_count(shape); k++)
             store(tg_tensor_data(run->directions[i]), run->dtype, k,
                   gr_direction(p, &way, i, k));

@@ -553,7 +553,7 @@ bool rg_verify(rg_checker *c, const tgi_graph *before, const tgi_graph *graph,
 static inline bool rg_may_end(tg_status status)
 {
     return status == TG_OK || status == TG_ERROR_INDEX ||
-           status == TG_ERROR_LIMIT;
+           status == TG_ERROR_LIMIT || status == TG_ERROR_ASSERT;
 }
 
 /* Creates a session and traces its first size, which must succeed. Release

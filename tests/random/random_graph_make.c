@@ -99,6 +99,7 @@ static const instruction composed_instructions[] = {
     {rg_make_empty, TGI_OP_MATMUL, false},
     {rg_make_empty, TGI_OP_MATMUL, false},
     {rg_make_empty, TGI_OP_MATMUL, false},
+    {rg_make_fail, TGI_OP_FAIL, true},
 };
 
 /* Instructions for programs with large extents. */

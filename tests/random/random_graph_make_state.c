@@ -140,6 +140,29 @@ void rg_make_print(rg_maker *m, tgi_op op)
         tg_print_at(m->trace, operands, (size_t)n + 1, TG_HERE);
 }
 
+/* -- Assert ---------------------------------------------------------------- */
+
+/* Most hold for all data; some fail if an element is 21, as host calls do. */
+void rg_make_fail(rg_maker *m, tgi_op op)
+{
+    (void)op;
+    static const char *const formats[] = {"not here", "%v", "%v%%, %v"};
+    const rg_operand x = rg_pick_value(m);
+    const int n = rg_below(&m->bytes, 3);
+    const bool may_fail =
+        rg_below(&m->bytes, 4) == 0 && x.type.dtype != TG_BOOL;
+    tg_operand operands[3] = {tg_in_string(formats[n])};
+    for (int i = 0; i < n; i++)
+        operands[1 + i] = i ? rg_pick(m).operand : x.operand;
+    if (!m->session)
+        return;
+    tg_value holds = may_fail ? tg_ne(x.operand, 21)
+                              : tg_or(tg_eq(x.operand, x.operand),
+                                      tg_ne(x.operand, x.operand));
+    tg_assert_at(m->trace, tg_in_value(holds), operands, (size_t)n + 1,
+                 TG_HERE);
+}
+
 /* -- Host calls ------------------------------------------------------------ */
 
 static size_t bytes_of(const tg_host_buffer *b)

@@ -112,7 +112,7 @@ static void move_args_back(rg_session *s, void *const *copies)
 /* Binds and runs three times from the same state, the last time with moved
    arguments. */
 static tg_status run_bound(rg_session *s, const tg_operand *operands,
-                           tg_tensor **const *places, size_t n)
+                           const tg_result *places, size_t n)
 {
     void *copies[RG_MAX_ARGS] = {NULL};
     tg_bound *bound = tg_bind_at(
@@ -137,7 +137,7 @@ void rg_run_call(rg_session *s, int size, rg_outcome *o)
     tg_operand operands[RG_MAX_ARGS];
     tg_tensor *tensors[RG_MAX_ARGS] = {NULL};
     tg_tensor *results[RG_MAX_RESULTS] = {NULL};
-    tg_tensor **places[RG_MAX_RESULTS];
+    tg_result places[RG_MAX_RESULTS];
     rg_outcome_init(o);
     reset_variables(s);
     if (!rg_session_args(s, size, operands, tensors))
@@ -150,7 +150,7 @@ void rg_run_call(rg_session *s, int size, rg_outcome *o)
     if (!status)
         n = concrete->graph->results.n;
     for (size_t i = 0; i < n; i++)
-        places[i] = &results[i];
+        places[i] = TG_OUT(&results[i]);
     if (!status && p->seed / 16 % 2)
         status = tg_call_at(s->function, operands, (size_t)p->n_args, places, n,
                             TG_HERE);

@@ -41,6 +41,8 @@ for row in loop/scan_3x3/expert/threads:1 loop/scan_3x3/c/threads:1 \
     gradient/scan_3x3/jit/threads:1 gradient/scan_3x3/c/threads:1 \
     train/mlp/jit/threads:2 train/mlp/c/threads:2 \
     train/logistic/jit/threads:2 train/logistic/c/threads:2 \
+    feed/64x784/jit/threads:1 feed/64x784/c/threads:1 \
+    pipeline/1ms/jit/threads:1 pipeline_prefetch/1ms/jit/threads:1 \
     compile/train_step/jit/threads:1; do
     grep -qx "$row" "$out" || fail "--list lacks $row"
 done

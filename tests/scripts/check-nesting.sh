@@ -38,7 +38,10 @@ for op in 'tg_neg(@)' 'tg_add(@, 1)' 'tg_add(1, @)' 'tg_fma(2, @, x)' \
     'tg_dot_general(@, x, (tg_dot_axes){.contract_a = TG_AXES(0)})' \
     'tg_gather(x, @, 0)' 'tg_pad(x, 0, 1, 1, @)' 'tg_softmax(@, 0)' \
     'tg_layer_norm(@, 1, 0, 1e-5)' 'tg_assign(x, @)' \
-    'tg_random_uniform(@, TG_F32, TG_DIMS(2))'; do
+    'tg_random_uniform(@, TG_F32, TG_DIMS(2))' \
+    'tg_slice_axes(@, TG_DIMS(0), TG_DIMS(1))' \
+    'tg_pad_axes(@, TG_DIMS(1), TG_DIMS(1), 0)' \
+    'tg_dynamic_update_slice_axes(x, @, TG_ARGS(0, 1))'; do
     compile $CC -std=gnu11 -x c <<END
 #include <tgjit.h>
 tg_value deep(tg_value x);

@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: MIT
 #
 # The program in README.md is the one that is compiled and run: its C block
-# equals the part of examples/readme.c between the markers.
+# equals the part of examples/readme.c between the markers. It compiles without
+# warnings as C and, if there is a compiler, as C++17; so do the other C blocks
+# of the documentation, each of which is a translation unit.
 
 in_readme()
 {
@@ -28,3 +30,39 @@ if test "$(in_readme)" != "$(in_example)"; then
     rm -f check-readme.out
     exit 1
 fi
+
+# compile FILE COMPILER-AND-FLAGS...: compiles standard input.
+compile()
+{
+    file=$1
+    shift
+    "$@" -Wall -Wextra -Werror -fsyntax-only -I"$srcdir/include" - || {
+        echo "failed: $file: $*"
+        failed=1
+    }
+}
+
+failed=0
+compile README.md $CC -std=gnu11 -x c <"$srcdir/examples/readme.c"
+if test -n "$CXX17"; then
+    compile README.md $CXX17 -std=c++17 -x c++ <"$srcdir/examples/readme.c"
+fi
+# Block number $2 of a page.
+block()
+{
+    ${AWK:-awk} -v wanted="$2" '/^```$/ { on = 0 } on && n == wanted
+                                /^```c$/ { on = 1; n++ }' "$1"
+}
+page=$srcdir/docs/VARIABLES.md
+n=1
+while test -n "$(block "$page" $n)"; do
+    block "$page" $n >check-readme.out
+    compile "docs/VARIABLES.md, block $n" $CC -std=gnu11 -x c <check-readme.out
+    if test -n "$CXX17"; then
+        compile "docs/VARIABLES.md, block $n" $CXX17 -std=c++17 -x c++ \
+            <check-readme.out
+    fi
+    n=$((n + 1))
+done
+rm -f check-readme.out
+exit $failed

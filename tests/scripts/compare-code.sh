@@ -21,8 +21,8 @@ rows()
         grep -v '^process_\|^disk'
 }
 
-# dump BUILD ROW BITS FOLDER: the assembly of a row, symbols replaced by their
-# order of appearance.
+# dump BUILD ROW BITS FOLDER: checksums of the functions that a row compiles,
+# sorted. Symbols are replaced by their order of appearance.
 dump()
 {
     mkdir -p "$4" || exit 1
@@ -30,7 +30,9 @@ dump()
         TGJIT_MODULE_DIR=$1/.libs TGJIT_VECTOR_BITS=$3 \
         "$1/bench/tgjit-bench" --filter="^$2\$" --min-time=0.000001 \
         --repetitions=1 >/dev/null 2>&1
-    cat "$4"/*.s 2>/dev/null | awk '
+    for function in "$4"/*.s; do
+        test -e "$function" || continue
+        grep -v '^[[:space:]]*\.file' "$function" | awk '
         {
             line = ""
             while (match($0, /\.?(L|tg)[A-Za-z0-9_.$]*/)) {
@@ -41,7 +43,8 @@ dump()
                 $0 = substr($0, RSTART + RLENGTH)
             }
             print line $0
-        }' >"$4.s"
+        }' | cksum
+    done | sort >"$4.s"
     rm -rf "$4"
 }
 

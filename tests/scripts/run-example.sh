@@ -1,12 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# run-example.sh PATH/NAME.expected - runs examples/NAME, already built, and
-# compares its standard output with the file. In the file, "..." matches any
-# text within a line, such as times and machine names.
+# run-example.sh PATH/examples/NAME.expected - runs examples/NAME, already
+# built, and compares its standard output with the file. NAME may contain a
+# folder. In the file, "..." matches any text within a line, such as times and
+# machine names.
 
 expected=$1
-name=${expected##*/}
+name=${expected##*examples/}
 name=${name%.expected}
 out=examples/$name.out
 

@@ -209,7 +209,7 @@ static void fill_directory(const char *path)
                                         .cache_dir = path,
                                         .threads = 1};
     tg_context *ctx = tg_context_create(&options);
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(40, 40));
+    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(40, 40), tg_zeros());
     for (size_t i = 0; i < LENGTH(callbacks); i++) {
         tg_tensor *results[2] = {NULL, NULL};
         tg_function *f = tg_function_create(ctx, callbacks[i], NULL, NULL);

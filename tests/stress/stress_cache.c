@@ -151,7 +151,7 @@ static void run(tg_context *ctx, long number)
 {
     const tg_dtype dtype = dtype_of(number);
     tg_function *f = tg_function_create(ctx, trace, &number, NULL);
-    tg_tensor *x = tg_tensor_create(ctx, dtype, TG_DIMS(ELEMENTS));
+    tg_tensor *x = tg_tensor_create(ctx, dtype, TG_DIMS(ELEMENTS), tg_zeros());
     tg_tensor *y = NULL;
     if (CHECK(f && x)) {
         for (int i = 0; i < ELEMENTS; i++)

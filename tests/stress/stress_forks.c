@@ -72,7 +72,8 @@ static bool compile(const char *jit, double factor, int n_ops)
                                         .cache = "off"};
     tg_context *ctx = tg_context_create(&options);
     tg_function *f = tg_function_create(ctx, scale, &j, NULL);
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(N)), *y = NULL;
+    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(N), tg_zeros()),
+              *y = NULL;
     float *in = tg_tensor_data(x);
     for (int i = 0; i < N; i++)
         in[i] = (float)i;

@@ -259,7 +259,8 @@ static uint64_t bits_of_call(const char *jit)
                                         .threads = TEAM};
     tg_context *ctx = tg_context_create(&options);
     tg_function *f = tg_function_create(ctx, square, NULL, NULL);
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(SIDE, SIDE));
+    tg_tensor *x =
+        tg_tensor_create(ctx, TG_F32, TG_DIMS(SIDE, SIDE), tg_zeros());
     float *data = tg_tensor_data(x);
     for (int i = 0; i < SIDE * SIDE; i++)
         data[i] = 0.25f * (float)(i % 1000) - 3;

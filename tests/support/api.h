@@ -127,7 +127,7 @@ static inline tg_tensor *call_one(tg_function *f, const tg_operand *args,
 static inline void call_only(tg_function *f, const tg_operand *args,
                              size_t n_args)
 {
-    const tg_status status = tg_call(f, args, n_args, TG_NO_RESULTS);
+    const tg_status status = tg_call(f, args, n_args, TG_RESULTS());
     cr_assert_eq(status, TG_OK, "%s: %s", tg_function_name(f), tg_error(NULL));
 }
 

@@ -323,8 +323,8 @@ static void make_arguments(run *r)
             continue;
         }
         r->specs[i] = tg_spec_tensor(arg->dtype, arg->rank, arg->dims);
-        r->tensors[i] =
-            tg_tensor_create(r->ctx, arg->dtype, arg->rank, arg->dims);
+        r->tensors[i] = tg_tensor_create(r->ctx, arg->dtype, arg->rank,
+                                         arg->dims, tg_zeros());
         if (!r->tensors[i])
             die("tensor");
         fill(arg, i, tg_tensor_data(r->tensors[i]));
@@ -367,9 +367,9 @@ static void put_call(const run *r)
 static void put_check(run *r, tg_concrete *f)
 {
     const test_case *test = r->test;
-    tg_tensor **results[MAX_ARGS];
+    tg_result results[MAX_ARGS];
     for (int i = 0; i < MAX_ARGS; i++)
-        results[i] = &r->results[i];
+        results[i] = TG_OUT(&r->results[i]);
     for (int call = 0; call < CALLS; call++)
         if (!tg_concrete_call(f, r->operands, r->n_args, results,
                               (size_t)test->n_results) == test->fails)

@@ -37,7 +37,7 @@ static inline void need_compiler(void)
 /* -3, -2.75 … 246.75, repeated. */
 static inline tg_tensor *f32_range(tg_context *ctx, int64_t n)
 {
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(n));
+    tg_tensor *x = tg_tensor_create(ctx, TG_F32, TG_DIMS(n), tg_zeros());
     cr_assert_not_null(x);
     float *data = tg_tensor_data(x);
     for (int64_t i = 0; i < n; i++)
@@ -51,6 +51,20 @@ static inline void session_begin_mode(session *s, const mode *m)
     session_begin_with(s, (tg_context_options){.jit = m->jit,
                                                .threads = m->threads,
                                                .vector_bits = m->vector_bits});
+}
+
+/* Runs a check with TGJIT_JIT off, auto and required; it releases what it
+   creates. */
+static inline void in_modes(void check(session *s))
+{
+    static const char *const modes[] = {"off", "auto", "required"};
+    need_compiler();
+    for (size_t i = 0; i < 3; i++) {
+        session s;
+        session_begin_with(&s, (tg_context_options){.jit = modes[i]});
+        check(&s);
+        session_end(&s);
+    }
 }
 
 /* -- Outcome of a scenario ------------------------------------------------- */
@@ -91,6 +105,10 @@ static inline tg_status note_status(outcome *out, tg_status status)
     return status;
 }
 
+/* Notes the status and message of a call whose assert fails with these texts. */
+#define check_asserts(out, call, ...) \
+    check_fails(note_status(out, call), TG_ERROR_ASSERT, __VA_ARGS__)
+
 /* -- Comparing ------------------------------------------------------------- */
 
 typedef void scenario(session *s, outcome *out);
@@ -117,6 +135,22 @@ static inline void check_modes(scenario *run)
                          all_modes[i].name, k, want.n, (int)(want.n - k),
                          out->bytes + k, (int)(want.n - k), want.bytes + k);
     }
+}
+
+/* The same, also in mode auto; without a compiler, runs the scenario there and
+   interpreted. */
+static inline void check_all_modes(scenario *run)
+{
+    static outcome out;
+    static const char *const modes[] = {"off", "auto"}; /* need no compiler */
+    for (int i = 0; i < 2; i++) {
+        session s;
+        out.n = 0;
+        session_begin_with(&s, (tg_context_options){.jit = modes[i]});
+        run(&s, &out);
+        session_end(&s);
+    }
+    check_modes(run);
 }
 
 #endif /* TGI_TEST_MODES_H */

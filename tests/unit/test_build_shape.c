@@ -474,7 +474,7 @@ Test(build_shape, messages_name_the_values_and_the_place)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, named_operands, NULL, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = f32_vector(s.ctx, 1, 2, 3);
-    check_fails(tg_call(f, TG_ARGS(x, y), TG_NO_RESULTS), TG_ERROR_SHAPE,
+    check_fails(tg_call(f, TG_ARGS(x, y), TG_RESULTS()), TG_ERROR_SHAPE,
                 "test_build_shape.c:",
                 ": add: 'weights' f32[2] x f32[3]: shapes do not broadcast");
     tg_tensor_release(x);
@@ -641,7 +641,7 @@ Test(build_shape, composite_functions_report_errors_under_their_own_name)
     for (size_t i = 0; i < N_OF(refusals); i++) {
         refusal r = refusals[i];
         tg_function *f = tg_function_create(s.ctx, refused, &r, NULL);
-        check_fails(tg_call(f, TG_ARGS(x), TG_NO_RESULTS), r.status,
+        check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()), r.status,
                     "test_build_shape.c:", r.message);
         cr_assert_eq(tg_function_trace_count(f), 0);
         tg_function_release(f);

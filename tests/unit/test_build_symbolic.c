@@ -37,7 +37,8 @@ typedef struct attempt {
 
 static tg_tensor *counting(tg_context *ctx, const shaped *shape)
 {
-    tg_tensor *x = tg_tensor_create(ctx, TG_F32, shape->rank, shape->dims);
+    tg_tensor *x =
+        tg_tensor_create(ctx, TG_F32, shape->rank, shape->dims, tg_zeros());
     cr_assert_not_null(x);
     float *data = tg_tensor_data(x);
     for (int64_t i = 0; i < tg_tensor_count(x); i++)
@@ -439,7 +440,8 @@ Test(build_symbolic, extents_become_numbers)
             check_i64(positions, 0, 1, 2);
         tg_tensor_release(x);
     }
-    tg_tensor *nothing = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(0, 2));
+    tg_tensor *nothing =
+        tg_tensor_create(s.ctx, TG_F32, TG_DIMS(0, 2), tg_zeros());
     tg_tensor *n = NULL, *mean = NULL;
     check_works(tg_call(f, TG_ARGS(nothing), TG_RESULTS(&n, &mean)));
     check_i64(n, 0);
@@ -535,7 +537,7 @@ Test(build_symbolic, sizes_that_overflow_are_refused_at_the_call)
     tg_function_options relaxed = TG_FUNCTION_OPTIONS_INIT;
     relaxed.policy = TG_RELAXED;
     tg_function *f = tg_function_create(s.ctx, too_large, NULL, &relaxed);
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(64));
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(64), tg_zeros());
     tg_tensor *y = NULL;
     check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS(&y)), TG_ERROR_OVERFLOW,
                 ": broadcast: the size of the result overflows 64 bits");

@@ -108,6 +108,28 @@ Test(format, replaces_values_and_percent_signs)
     expect_print("no values", NULL, 0, "no values");
 }
 
+Test(format, replaces_types)
+{
+    int32_t a = 1, b[] = {2, 3};
+    tgi_view values[] = {dense(&a, TG_I32, 0, NULL),
+                         dense(b, TG_I32, 2, DIMS(1, 2)),
+                         dense(NULL, TG_F64, 1, DIMS(0))};
+    expect_print("%t %t %t", values, 3, "i32[] i32[1,2] f64[0]");
+    expect_print("%v is %t, %%t", values, 2, "1 is i32[1,2], %t");
+    expect_print("%t %t", values, 1, "i32[] %t");
+}
+
+Test(format, repeats_one_value)
+{
+    int32_t a = 1;
+    tgi_view value = dense(&a, TG_I32, 0, NULL);
+    tgi_strbuf out = {0};
+    tgi_format_repeated("%t %v %v", &value, &out);
+    cr_expect_str_eq(out.text, "i32[] 1 1");
+    tgi_strbuf_deinit(&out);
+    check_nothing_is_alive();
+}
+
 Test(format, copies_unknown_conversions)
 {
     int32_t a = 1;

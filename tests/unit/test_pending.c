@@ -38,7 +38,7 @@ Test(pending, recursion_is_seen_in_a_generalised_trace)
     tg_tensor *x = f32_vector(s.ctx, 1, 2, 3);
     call_only(l.f, TG_ARGS(x));
     l.x = f32_vector(s.ctx, 1, 2, 3, 4);
-    check_fails(tg_call(l.f, TG_ARGS(l.x), TG_NO_RESULTS), TG_ERROR_RECURSION,
+    check_fails(tg_call(l.f, TG_ARGS(l.x), TG_RESULTS()), TG_ERROR_RECURSION,
                 "calls_itself", "depends on its own trace");
     cr_assert_eq(l.depth, 1);
     tg_tensor_release(l.x);
@@ -57,7 +57,7 @@ Test(pending, recursion_is_seen_through_a_declared_signature)
     options.n_signature = 1;
     loop l = {.x = f32_vector(s.ctx, 1, 2, 3)};
     l.f = tg_function_create(s.ctx, calls_itself, &l, &options);
-    check_fails(tg_call(l.f, TG_ARGS(l.x), TG_NO_RESULTS), TG_ERROR_RECURSION,
+    check_fails(tg_call(l.f, TG_ARGS(l.x), TG_RESULTS()), TG_ERROR_RECURSION,
                 "calls_itself", "depends on its own trace");
     cr_assert_eq(l.depth, 1);
     tg_tensor_release(l.x);
@@ -92,9 +92,9 @@ static void slow(tg_trace *t, const tg_value *in, void *user)
 static void *call_slow(void *user)
 {
     caller *c = user;
-    tg_tensor *x = tg_tensor_create(c->ctx, TG_F32, TG_DIMS(c->n));
+    tg_tensor *x = tg_tensor_create(c->ctx, TG_F32, TG_DIMS(c->n), tg_zeros());
     atomic_fetch_add(&n_calls, 1);
-    c->status = tg_call(c->f, TG_ARGS(x), TG_NO_RESULTS);
+    c->status = tg_call(c->f, TG_ARGS(x), TG_RESULTS());
     tg_tensor_release(x);
     return NULL;
 }

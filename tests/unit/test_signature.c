@@ -66,11 +66,11 @@ Test(signature, keys_are_equal_for_equal_calls_only)
     session_begin(&s);
     tg_variable *v = f32_scalar_variable(s.ctx, "v", 0);
     tg_variable *w = f32_scalar_variable(s.ctx, "w", 0);
-    tg_tensor *scalar = tg_tensor_create(s.ctx, TG_F32, TG_SCALAR);
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3));
-    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(3, 2));
-    tg_tensor *z = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(6));
-    tg_tensor *i = tg_tensor_create(s.ctx, TG_I32, TG_DIMS(2, 3));
+    tg_tensor *scalar = tg_tensor_create(s.ctx, TG_F32, TG_SCALAR, tg_zeros());
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 3), tg_zeros());
+    tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(3, 2), tg_zeros());
+    tg_tensor *z = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(6), tg_zeros());
+    tg_tensor *i = tg_tensor_create(s.ctx, TG_I32, TG_DIMS(2, 3), tg_zeros());
     const pair_bundle two = {v, w}, one = {v, v};
     const tg_operand blank = tg_in_i32(0);
     const struct {
@@ -146,7 +146,7 @@ Test(signature, identity_of_tensors_and_variables_does_not_count)
     tgi_args_deinit(&p);
     tgi_args_deinit(&q);
     /* The contents of a variable count as a tensor. */
-    tg_tensor *scalar = tg_tensor_create(s.ctx, TG_F32, TG_SCALAR);
+    tg_tensor *scalar = tg_tensor_create(s.ctx, TG_F32, TG_SCALAR, tg_zeros());
     p = args_of_operands(s.ctx, TG_ARGS(tg_value_of(v)));
     q = args_of_operands(s.ctx, TG_ARGS(scalar));
     cr_assert(keys_are_equal(&p, &q));
@@ -294,11 +294,11 @@ Test(signature, calls_with_very_many_extents_work)
         for (int i = 0; i < 32; i++) {
             const int64_t n = 1 + i + 40 * round;
             args[i] = tg_in_tensor(tg_tensor_create(
-                s.ctx, TG_BOOL, TG_DIMS(n, 2 * n, n + 7, 1)));
+                s.ctx, TG_BOOL, TG_DIMS(n, 2 * n, n + 7, 1), tg_zeros()));
             cr_assert_not_null(args[i].as.tensor);
         }
-        check_works(tg_call(f, args, 32, TG_NO_RESULTS));
-        check_works(tg_call(f, args, 32, TG_NO_RESULTS));
+        check_works(tg_call(f, args, 32, TG_RESULTS()));
+        check_works(tg_call(f, args, 32, TG_RESULTS()));
         for (int i = 0; i < 32; i++)
             tg_tensor_release(args[i].as.tensor);
     }
@@ -376,7 +376,7 @@ Test(signature, lists_are_printed)
     session s;
     session_begin(&s);
     tg_variable *v = f32_scalar_variable(s.ctx, "v", 0);
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_BOOL, TG_DIMS(2, 0));
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_BOOL, TG_DIMS(2, 0), tg_zeros());
     tgi_args args = args_of_operands(
         s.ctx, TG_ARGS(x, v, v, 2.5, TG_STATIC((bool)1), TG_STATIC(-7),
                        TG_STATIC(0.5f), TG_STATIC("a b"),

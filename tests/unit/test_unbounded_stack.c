@@ -364,7 +364,7 @@ static void bind_saving(session *s, bound_call *b, tg_callback *callback,
     b->x = f32_range(s->ctx, n);
     b->iterations = i64_of(s, iterations);
     b->y = f32_range(s->ctx, n);
-    b->z = tg_tensor_create(s->ctx, TG_F64, TG_SCALAR);
+    b->z = tg_tensor_create(s->ctx, TG_F64, TG_SCALAR, tg_zeros());
     memset(tg_tensor_data(b->y), 0x55, tg_tensor_bytes(b->y));
     memset(tg_tensor_data(b->z), 0x55, tg_tensor_bytes(b->z));
     b->bound = tg_bind(b->f, TG_ARGS(b->x, b->iterations),

@@ -109,8 +109,8 @@ static void run_scan(session *s, outcome *out)
         for (int64_t rows = 0; rows < 5; rows++) {
             const int64_t columns = widths[w];
             tg_tensor *x = f32_range(s->ctx, columns);
-            tg_tensor *xs =
-                tg_tensor_create(s->ctx, TG_F32, TG_DIMS(rows, columns));
+            tg_tensor *xs = tg_tensor_create(
+                s->ctx, TG_F32, TG_DIMS(rows, columns), tg_zeros());
             for (int64_t i = 0; i < rows * columns; i++)
                 ((float *)tg_tensor_data(xs))[i] = 0.5f * (float)(i % 37);
             for (int k = 0; k < 2; k++) {

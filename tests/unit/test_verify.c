@@ -564,6 +564,12 @@ Test(verify, refuses_formats_that_do_not_end)
     refuses("its format is not NUL-terminated");
 }
 
+Test(verify, refuses_messages_that_do_not_end)
+{
+    add_node(g, TGI_OP_FAIL, TG_DTYPE_NONE, 0, INPUTS(x), "abc", 3);
+    refuses("its format is not NUL-terminated");
+}
+
 static tg_status do_nothing(const tg_host_buffer *in, size_t n_in,
                             const tg_host_buffer *out, size_t n_out,
                             void *user)

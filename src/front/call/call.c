@@ -4,10 +4,10 @@
  */
 #include "front/call/launch.h"
 
-/* Runs a concrete function once and stores new tensors to *results[i]. Takes
+/* Runs a concrete function once and stores new tensors to their slots. Takes
    over the caller's reference to the concrete function. */
 static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
-                               tg_tensor **const *results, size_t n_results,
+                               const tg_result *results, size_t n_results,
                                tg_site site)
 {
     tgi_launch launch;
@@ -21,14 +21,9 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
                                : tgi_error_memory();
     if (!status)
         status = tgi_launch_run(&launch);
-    for (size_t i = 0; tensors && i < n_results; i++) {
-        if (!tensors[i] || tensors[i] == *results[i])
-            continue; /* the user's own */
-        if (status || *results[i])
-            tg_tensor_release(tensors[i]);
-        else
-            *results[i] = tensors[i];
-    }
+    for (size_t i = 0; tensors && i < n_results; i++)
+        if (tensors[i] && tensors[i] != *results[i].as.tensor)
+            tgi_result_store(&results[i], tensors[i], status);
     if (!is_inline)
         tgi_free(tensors);
     tgi_launch_end(&launch);
@@ -37,7 +32,7 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
 
 static tg_status call_function(tg_function *function,
                                const tg_operand *operands, size_t n_operands,
-                               tg_tensor **const *results, size_t n_results,
+                               const tg_result *results, size_t n_results,
                                tg_site site, tgi_inline_args *storage)
 {
     tgi_args args;
@@ -56,7 +51,7 @@ static tg_status call_function(tg_function *function,
    use little of it. */
 TGI_NOINLINE static tg_status
 call_with_inline_args(tg_function *function, const tg_operand *operands,
-                      size_t n_operands, tg_tensor **const *results,
+                      size_t n_operands, const tg_result *results,
                       size_t n_results, tg_site site)
 {
     tgi_inline_args storage;
@@ -65,7 +60,7 @@ call_with_inline_args(tg_function *function, const tg_operand *operands,
 }
 
 tg_status tg_call_at(tg_function *function, const tg_operand *operands,
-                     size_t n_operands, tg_tensor **const *results,
+                     size_t n_operands, const tg_result *results,
                      size_t n_results, tg_site site)
 {
     tgi_api_frame frame =
@@ -88,7 +83,7 @@ tg_status tg_call_at(tg_function *function, const tg_operand *operands,
 
 tg_status tg_concrete_call_at(tg_concrete *concrete,
                               const tg_operand *operands, size_t n_operands,
-                              tg_tensor **const *results, size_t n_results,
+                              const tg_result *results, size_t n_results,
                               tg_site site)
 {
     tgi_api_frame frame =

@@ -86,18 +86,6 @@ static void *compile_jobs(void *user)
     return NULL;
 }
 
-/* LLVM needs up to 160 KiB of stack for the largest kernels. The default,
-   RLIMIT_STACK, may be smaller. */
-enum { MIN_STACK_BYTES = 1 << 20 };
-
-static void reserve_stack(pthread_attr_t *attributes)
-{
-    size_t bytes = 0;
-    if (pthread_attr_getstacksize(attributes, &bytes) == 0 &&
-        bytes < MIN_STACK_BYTES)
-        pthread_attr_setstacksize(attributes, MIN_STACK_BYTES);
-}
-
 static bool start_thread(lane *l)
 {
     pthread_t thread;
@@ -105,7 +93,7 @@ static bool start_thread(lane *l)
     if (pthread_attr_init(&attributes) != 0)
         return false;
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-    reserve_stack(&attributes);
+    tgi_thread_reserve_stack(&attributes);
     const bool is_started =
         tgi_thread_start(&thread, &attributes, compile_jobs, l);
     pthread_attr_destroy(&attributes);

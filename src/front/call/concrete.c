@@ -7,6 +7,7 @@
 
 #include "base/live.h"
 #include "front/call/function_object.h"
+#include "front/object/scope.h"
 #include "front/object/dump_file.h"
 #include "ir/dump.h"
 #include "ir/rebuild.h"
@@ -320,7 +321,7 @@ concrete_alloc(tg_function *function, const tgi_args *spec)
         return NULL;
     }
     tgi_refcount_init(&c->refs);
-    c->ctx = tg_context_retain(function->ctx);
+    c->ctx = tgi_context_ref(function->ctx);
     tgi_runner_pool_init(&c->runners);
     tgi_variant_table_init(&c->variants);
     tgi_live_add(TGI_LIVE_CONCRETE, 1);
@@ -398,6 +399,11 @@ static tg_status record_callback(tg_trace *t, tg_function *function,
     tg_status status = add_args(t, c, actual, &in);
     if (!status) {
         function->callback(t, in, function->user);
+        if (tgi_scope_left_open() && !t->status)
+            tgi_trace_fail(t, TG_ERROR_STATE, TGI_NO_SITE,
+                           "%s: scope '%s' is open at the end of the callback; "
+                           "close it with tg_scope_pop",
+                           function->name, tgi_scope_left_open());
         status = t->status;
     }
     tgi_free(in);
@@ -415,8 +421,15 @@ typedef struct failed_trace {
 static void discard_trace(void *user)
 {
     const failed_trace *failed = user;
+    /* Captures count as uses of a variable; they go first. */
+    const size_t n_variables = failed->t->new_variables.n;
+    tgi_owned_variable *variables = failed->t->new_variables.data;
+    failed->t->new_variables.data = NULL;
+    failed->t->new_variables.n = 0;
     tgi_trace_end(failed->t);
     tg_concrete_release(failed->concrete);
+    tgi_function_roll_back_variables(variables, n_variables);
+    tgi_free(variables);
 }
 
 tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
@@ -479,7 +492,7 @@ void tg_concrete_release(tg_concrete *c)
     tgi_free(c->param_arg);
     tgi_free(c->arg_capture);
     tgi_free(c->name);
-    tg_context_release(c->ctx);
+    tgi_context_unref(c->ctx);
     tgi_free(c);
     tgi_live_add(TGI_LIVE_CONCRETE, -1);
 }

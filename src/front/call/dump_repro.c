@@ -489,7 +489,7 @@ static void write_result(const writer *w, size_t i)
                     dtype_code(tgi_graph_node(w->graph, ref)->dtype));
     write_shape(w, ref);
     tgi_strbuf_addf(w->out,
-                    ");\n    check(y[%zu]);\n    results[%zu] = &y[%zu];\n",
+                    ");\n    check(y[%zu]);\n    results[%zu] = TG_OUT(&y[%zu]);\n",
                     i, i, i);
 }
 
@@ -502,7 +502,7 @@ static void write_call_function(const writer *w)
                     "static tg_status call(tg_context *ctx, bool is_general, "
                     "int run,\n                      tg_tensor **y)\n{\n"
                     "    (void)run, (void)y;\n"
-                    "    tg_tensor **results[N_RESULTS + 1];\n"
+                    "    tg_result results[N_RESULTS + 1];\n"
                     "    tg_operand args[%zu];\n    int n = 0;\n"
                     "    tg_tensor *tensors[%zu] = {NULL};\n",
                     graph->params.n + 1, graph->params.n + 1);

@@ -78,7 +78,7 @@ tg_function *tg_function_create_named(tg_context *ctx, const char *name,
         tgi_error_memory();
     if (f) {
         tgi_refcount_init(&f->refs);
-        f->ctx = tg_context_retain(ctx);
+        f->ctx = tgi_context_ref(ctx);
         pthread_mutex_init(&f->lock, NULL);
         pthread_cond_init(&f->traced, NULL);
         tgi_live_add(TGI_LIVE_FUNCTION, 1);
@@ -119,7 +119,7 @@ void tg_function_release(tg_function *f)
     /* The condition is not destroyed: see tgi_variant_table_deinit. */
     pthread_mutex_destroy(&f->lock);
     tgi_free(f->name);
-    tg_context_release(f->ctx);
+    tgi_context_unref(f->ctx);
     tgi_free(f);
     tgi_live_add(TGI_LIVE_FUNCTION, -1);
 }

@@ -115,10 +115,21 @@ tg_status tgi_function_lookup(tg_function *function, tgi_args *args,
                               bool is_exact, tg_site site,
                               tg_concrete **out_concrete);
 
-/* The variable of this name that the callback created, borrowed; NULL if there
-   is none. */
-tg_variable *tgi_function_find_variable(tg_function *function, const char *name,
-                                        bool *out_has_traces);
+/* -- Shared variables that a function creates (function_variables.c) ------- */
+
+/* Retains a variable for the trace of the function that has created it; false
+   when out of memory. `name` is its full name. */
+bool tgi_function_hold_variable(tg_trace *root, const char *name,
+                                tg_variable *variable);
+
+/* The variable of that full name which the function has created on its first
+   trace, lent; NULL if there is none. */
+tg_variable *tgi_function_find_shared(tg_trace *root, const char *name,
+                                      bool *out_has_traces);
+
+/* Releases the variables that a failed trace, which has ended, has created. */
+void tgi_function_roll_back_variables(const tgi_owned_variable *variables,
+                                      size_t n);
 
 /* -- Explanations ---------------------------------------------------------- */
 

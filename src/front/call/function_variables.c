@@ -8,19 +8,93 @@
 #include <string.h>
 
 #include "front/call/function_object.h"
+#include "front/object/variable_object.h"
 
-tg_variable *tgi_function_find_variable(tg_function *function, const char *name,
-                                        bool *out_has_traces)
+/* -- The function's list --------------------------------------------------- */
+
+/* The variable of that name, shared or not, lent; NULL if there is none. */
+static tg_variable *find_owned(tg_function *function, const char *name,
+                               bool is_shared, bool *out_has_traces)
 {
     tg_variable *found = NULL;
     pthread_mutex_lock(&function->lock);
     *out_has_traces = function->n_traces > 0;
-    for (size_t i = 0; i < function->variables.n && !found; i++)
-        if (strcmp(function->variables.data[i].name, name) == 0)
-            found = function->variables.data[i].variable;
+    for (size_t i = 0; i < function->variables.n && !found; i++) {
+        const tgi_owned_variable *own = &function->variables.data[i];
+        if (own->is_shared == is_shared && strcmp(own->name, name) == 0)
+            found = own->variable;
+    }
     pthread_mutex_unlock(&function->lock);
     return found;
 }
+
+/* One that a trace of the same function, which has called this one, has just
+   created; NULL: none. */
+static tg_variable *find_in_outer_traces(const tg_trace *t, const char *name,
+                                    bool is_shared)
+{
+    for (const tg_trace *outer = t->parent; outer; outer = outer->parent)
+        for (size_t i = 0;
+             outer->function == t->function && i < outer->new_variables.n;
+             i++) {
+            const tgi_owned_variable *own = &outer->new_variables.data[i];
+            if (own->is_shared == is_shared && strcmp(own->name, name) == 0)
+                return own->variable;
+        }
+    return NULL;
+}
+
+size_t tg_function_variables(tg_function *function, tg_variable_filter filter,
+                             tg_variable **out_variables, size_t capacity)
+{
+    size_t n = 0;
+    if (!function)
+        return 0;
+    pthread_mutex_lock(&function->lock);
+    for (size_t i = 0; i < function->variables.n; i++) {
+        tg_variable *variable = function->variables.data[i].variable;
+        if (filter == TG_TRAINABLE && !variable->is_trainable)
+            continue;
+        if (out_variables && n < capacity)
+            out_variables[n] = tg_variable_retain(variable);
+        n++;
+    }
+    pthread_mutex_unlock(&function->lock);
+    return n;
+}
+
+/* -- Shared variables ------------------------------------------------------ */
+
+bool tgi_function_hold_variable(tg_trace *root, const char *name,
+                                tg_variable *variable)
+{
+    const tgi_owned_variable own = {tgi_graph_intern(root->graph, name),
+                                    variable, true};
+    if (!own.name || !tgi_vec_push(&root->new_variables, own))
+        return false;
+    tg_variable_retain(variable);
+    return true;
+}
+
+tg_variable *tgi_function_find_shared(tg_trace *root, const char *name,
+                                      bool *out_has_traces)
+{
+    tg_variable *found =
+        find_owned(root->function, name, true, out_has_traces);
+    return found ? found : find_in_outer_traces(root, name, true);
+}
+
+void tgi_function_roll_back_variables(const tgi_owned_variable *variables,
+                                      size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (variables[i].is_shared)
+            tgi_variable_unshare(variables[i].variable);
+        tg_variable_release(variables[i].variable);
+    }
+}
+
+/* -- Variables of the function alone --------------------------------------- */
 
 /* True if this trace has already created or found the variable. */
 static bool was_used(const tg_trace *t, const char *name)
@@ -38,8 +112,7 @@ static tg_variable *reuse_variable(tg_trace *t, tg_variable *variable,
 {
     const tgi_spec *own = &variable->spec;
     char was[256], wanted[256];
-    if (own->dtype == spec->dtype && own->rank == spec->rank &&
-        memcmp(own->dims, spec->dims, sizeof(own->dims)) == 0)
+    if (tgi_spec_equals(own, spec))
         return variable;
     tgi_trace_fail(
         t, TG_ERROR_STATE, site,
@@ -57,7 +130,7 @@ static bool add_new_variable(tg_trace *t, tg_variable *variable)
     /* find_or_create has just pushed the graph's copy of the name. */
     const char *interned = t->used_variables.data[t->used_variables.n - 1];
     if (tgi_vec_push(&t->new_variables,
-                     ((tgi_owned_variable){interned, variable})))
+                     ((tgi_owned_variable){interned, variable, false})))
         return true;
     tg_variable_release(variable);
     tgi_error_memory();
@@ -77,7 +150,8 @@ static tg_variable *create_variable(tg_trace *t, const char *name,
     else
         variable = tgi_variable_create(t->ctx, "own variable", full.text,
                                        spec->dtype, spec->rank, spec->dims,
-                                       initial ? *initial : tg_zeros(), NULL);
+                                       initial ? *initial : tg_zeros(), NULL,
+                                       false, NULL);
     tgi_strbuf_deinit(&full);
     if (!variable) {
         tgi_trace_record_error(t);
@@ -85,18 +159,6 @@ static tg_variable *create_variable(tg_trace *t, const char *name,
     }
     atomic_store(&variable->is_set, initial != NULL);
     return add_new_variable(t, variable) ? variable : NULL;
-}
-
-/* The variable if an unfinished trace of the same function that this trace is
-   nested in has created it. */
-static tg_variable *find_in_outer_traces(const tg_trace *t, const char *name)
-{
-    for (const tg_trace *outer = t->parent; outer; outer = outer->parent)
-        for (size_t i = 0;
-             outer->function == t->function && i < outer->new_variables.n; i++)
-            if (strcmp(outer->new_variables.data[i].name, name) == 0)
-                return outer->new_variables.data[i].variable;
-    return NULL;
 }
 
 /*
@@ -122,8 +184,8 @@ static tg_variable *find_or_create(tg_trace *t, const char *name,
         return NULL;
     }
     tg_variable *found =
-        tgi_function_find_variable(t->function, name, &has_traces);
-    if (!found && (found = find_in_outer_traces(t, name))) {
+        find_owned(t->function, name, false, &has_traces);
+    if (!found && (found = find_in_outer_traces(t, name, false))) {
         /* If this trace succeeds, the variable stays even if the outer trace
            fails. */
         if (!add_new_variable(t, tg_variable_retain(found)))

@@ -4,9 +4,11 @@
  */
 #include "front/call/launch.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/checked.h"
 #include "base/fpenv.h"
 #include "front/call/dump_repro.h"
 #include "front/object/dump_file.h"
@@ -102,8 +104,11 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
         if (arg->variable) {
             launch->param_bytes[p] = arg->variable->spec.bytes;
             TGI_TRY(set_variable_value(launch, p, arg->variable));
-        } else if (arg->tensor) {
-            launch->param_bytes[p] = arg->tensor->spec.bytes;
+        } else if (arg->tensor || arg->data) {
+            /* The extents have been checked. */
+            (void)tgi_checked_bytes(arg->rank, arg->dims,
+                                    tgi_dtype_bytes(arg->dtype),
+                                    &launch->param_bytes[p]);
             launch->params[p] = (void *)(uintptr_t)arg->data;
         } else {
             launch->param_bytes[p] = tgi_dtype_bytes(arg->dtype);
@@ -239,48 +244,38 @@ void tgi_launch_end(tgi_launch *launch)
 
 /* -- Results --------------------------------------------------------------- */
 
-/* The tensor of result i: a new one, or the user's `given`, checked. */
-static tg_status choose_result_tensor(tgi_launch *launch, size_t i,
-                                      tg_tensor *given, tg_tensor **out_tensor,
-                                      tg_site site)
+tgi_spec tgi_launch_result_spec(const tgi_launch *launch, size_t i)
 {
-    tg_concrete *c = launch->concrete;
-    const tgi_graph *graph = c->graph;
-    tg_dtype dtype = tgi_graph_node(graph, graph->results.data[i])->dtype;
-    int rank = tgi_graph_shape(graph, graph->results.data[i])->rank;
-    const int64_t *dims = tgi_runner_result_dims(launch->runner, i);
-    if (!given) {
-        *out_tensor = tg_tensor_create(c->ctx, dtype, rank, dims);
-        return *out_tensor ? TG_OK : tg_error_last()->status;
-    }
-    if (given->ctx != c->ctx)
-        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
-                 "%s: result %zu: the tensor belongs to another context",
-                 c->name, i);
-    if (given->spec.dtype != dtype || given->spec.rank != rank ||
-        (rank &&
-         memcmp(given->spec.dims, dims, (size_t)rank * sizeof(*dims)) != 0)) {
-        char expected[256], actual[256];
-        TGI_FAIL(TG_ERROR_SHAPE, site,
-                 "%s: result %zu is %s, but the output tensor is %s", c->name,
-                 i,
-                 tgi_spec_text(dtype, rank, dims, expected, sizeof(expected)),
-                 tgi_spec_text(given->spec.dtype, given->spec.rank,
-                               given->spec.dims, actual, sizeof(actual)));
-    }
-    *out_tensor = given;
-    return TG_OK;
+    const tgi_graph *graph = launch->concrete->graph;
+    tgi_spec spec = {
+        .dtype = tgi_graph_node(graph, graph->results.data[i])->dtype,
+        .rank = tgi_graph_shape(graph, graph->results.data[i])->rank,
+        .bytes = tgi_runner_result_bytes(launch->runner, i)};
+    if (spec.rank)
+        memcpy(spec.dims, tgi_runner_result_dims(launch->runner, i),
+               (size_t)spec.rank * sizeof(*spec.dims));
+    return spec;
+}
+
+/* Result i, for its slot. */
+static tgi_slot_result slot_result(const tgi_launch *launch, size_t i)
+{
+    return (tgi_slot_result){.who = launch->concrete->name,
+                             .what = "result",
+                             .number = i,
+                             .spec = tgi_launch_result_spec(launch, i)};
 }
 
 /* Checks new result tensors and temporaries against the memory limit. */
 static tg_status check_memory(const tgi_launch *launch,
-                              tg_tensor **const *results, size_t n_results,
+                              const tg_result *results, size_t n_results,
                               tg_site site)
 {
     const tg_concrete *c = launch->concrete;
     uint64_t bytes = tgi_runner_bytes(launch->runner, NULL);
     for (size_t i = 0; i < n_results && i < launch->n_results; i++)
-        if (results && results[i] && !*results[i] &&
+        if (results && results[i].kind == TG_RESULT_TENSOR &&
+            (!*results[i].as.tensor || results[i].is_fresh) &&
             __builtin_add_overflow(
                 bytes, (uint64_t)tgi_runner_result_bytes(launch->runner, i),
                 &bytes))
@@ -289,24 +284,47 @@ static tg_status check_memory(const tgi_launch *launch,
                                     " of temporaries and results", site);
 }
 
+/* Fails if two results go to one slot. */
+static tg_status check_slots(const tgi_launch *launch,
+                             const tg_result *results, size_t n_results,
+                             tg_site site)
+{
+    for (size_t i = 1; results && i < n_results; i++)
+        for (size_t k = 0; k < i; k++)
+            if (results[i].kind == TG_RESULT_TENSOR &&
+                results[k].kind == TG_RESULT_TENSOR &&
+                results[i].as.tensor == results[k].as.tensor)
+                TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
+                         "%s: results %zu and %zu have the same slot",
+                         launch->concrete->name, k, i);
+    return TG_OK;
+}
+
 tg_status tgi_launch_bind_results(tgi_launch *launch,
-                                  tg_tensor **const *results, size_t n_results,
+                                  const tg_result *results, size_t n_results,
                                   tg_tensor **tensors, tg_site site)
 {
     if (n_results > launch->n_results)
         for (size_t i = launch->n_results; i < n_results; i++)
-            if (results && results[i])
+            if (results && results[i].kind != TG_RESULT_NONE)
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                          "%s: returns %zu result%s, but %zu %s requested",
                          launch->concrete->name, launch->n_results,
                          TGI_PLURAL(launch->n_results), n_results,
                          TGI_WERE(n_results));
+    TGI_TRY(check_slots(launch, results, n_results, site));
     TGI_TRY(check_memory(launch, results, n_results, site));
     for (size_t i = 0; i < n_results && i < launch->n_results; i++) {
-        if (!results || !results[i])
+        if (!results || results[i].kind == TG_RESULT_NONE)
             continue;
-        TGI_TRY(
-            choose_result_tensor(launch, i, *results[i], &tensors[i], site));
+        const tgi_slot_result result = slot_result(launch, i);
+        if (results[i].kind == TG_RESULT_NUMBER) {
+            TGI_TRY(tgi_slot_check_number(&result, &results[i], site));
+            launch->results[i] = results[i].as.number;
+            continue;
+        }
+        TGI_TRY(tgi_slot_choose_tensor(launch->concrete->ctx, &result,
+                                       &results[i], &tensors[i], site));
         launch->results[i] = tensors[i]->data;
     }
     /* The buffers of the previous call have already been checked. */

@@ -7,6 +7,7 @@
 #define TGI_LAUNCH_H
 
 #include "front/call/function_object.h"
+#include "front/object/result_slot.h"
 
 /* A variable passed by value to a call that also writes it: copied before each
    run. */
@@ -80,8 +81,11 @@ tg_status tgi_launch_run(tgi_launch *launch);
  * the caller releases them.
  */
 tg_status tgi_launch_bind_results(tgi_launch *launch,
-                                  tg_tensor **const *results, size_t n_results,
+                                  const tg_result *results, size_t n_results,
                                   tg_tensor **tensors, tg_site site);
+
+/* dtype and shape of result i. */
+tgi_spec tgi_launch_result_spec(const tgi_launch *launch, size_t i);
 
 /* Fails if a result overlaps another result, a variable, or a part of an
    argument. */

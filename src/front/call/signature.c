@@ -132,9 +132,10 @@ typedef struct bundle_walk {
     tg_status status;
 } bundle_walk;
 
-static bool push_member(const tg_bundle_field *field,
+static bool push_member(const tgi_bundle_path *path,
                         tg_variable *const *member, size_t offset, void *user)
 {
+    const tg_bundle_field *field = path->fields[path->n - 1];
     bundle_walk *walk = user;
     tg_variable *variable = *member;
     if (offset + sizeof(variable) > walk->type->bytes) {

@@ -37,7 +37,7 @@ typedef struct tgi_arg {
     /* Data of a call; all zero in a spec. */
     tg_tensor *tensor;     /* TENSOR; borrowed */
     tg_variable *variable; /* VARIABLE, or TENSOR that is its value; borrowed */
-    const void *data;      /* TENSOR; NULL for numbers */
+    const void *data;      /* TENSOR; NUMBER: NULL, or its memory (bound) */
     char number[8];        /* NUMBER: the element */
     uint32_t ref;          /* in a trace: node of the argument; else 0 */
 } tgi_arg;

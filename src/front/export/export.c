@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/atomic_file.h"
 #include "base/settings.h"
 #include "base/temporary_file.h"
 #include "base/versioned.h"
@@ -128,15 +129,6 @@ typedef struct file {
     char *name;
 } file;
 
-static tg_status fail_file(const char *path, int reason)
-{
-    char buf[128];
-    if (reason == ENOMEM)
-        return tgi_error_memory();
-    TGI_FAIL(TG_ERROR_FILE, TGI_NO_SITE, "cannot write %s: %s", path,
-             strerror_r(reason, buf, sizeof(buf)));
-}
-
 /* Writes all files under temporary names, then renames them: a full disk leaves
    no file. Returns 0 or an errno. */
 static int write_files(int dir, file *files, int n)
@@ -165,36 +157,12 @@ static int write_files(int dir, file *files, int n)
     return reason;
 }
 
-/* Opens the directory of a path; -1 and errno on failure. */
-static int open_folder(const char *path, const char *base)
-{
-    if (base == path)
-        return open(".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char *folder = tgi_strdup(path);
-    if (!folder) {
-        errno = ENOMEM;
-        return -1;
-    }
-    folder[base - path] = '\0';
-    const int dir = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    const int reason = errno;
-    tgi_free(folder);
-    errno = reason;
-    return dir;
-}
-
-static const char *base_name(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return slash ? slash + 1 : path;
-}
-
 static tg_status write_object_and_header(const char *path,
                                          const tgi_exported *exported,
                                          const tgi_strbuf *header)
 {
     tgi_strbuf object_name = {0}, header_name = {0};
-    const char *base = base_name(path);
+    const char *base = tgi_path_base(path);
     tgi_strbuf_addf(&object_name, "%s.o", base);
     tgi_strbuf_addf(&header_name, "%s.h", base);
     tg_status status = object_name.failed || header_name.failed
@@ -207,12 +175,12 @@ static tg_status write_object_and_header(const char *path,
                         {.data = header->text,
                          .bytes = header->n,
                          .name = header_name.text}};
-        const int dir = open_folder(path, base);
+        const int dir = tgi_path_open_folder(path);
         const int reason = dir < 0 ? errno : write_files(dir, files, 2);
         if (dir >= 0)
             close(dir);
         if (reason)
-            status = fail_file(path, reason);
+            status = tgi_error_file(path, "written", reason);
     }
     tgi_strbuf_deinit(&object_name);
     tgi_strbuf_deinit(&header_name);
@@ -227,7 +195,7 @@ static tg_status export_to(const tg_concrete *c, const char *path,
     tg_export_options copy;
     tgi_export_options options;
     tgi_exported exported;
-    if (!path || !*base_name(path))
+    if (!path || !*tgi_path_base(path))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "%s: the path of the files to write %s", c->name,
                  path ? "has no file name" : "is NULL");

@@ -19,6 +19,7 @@ bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
         const char *base;
         size_t next;
     } stack[TGI_BUNDLE_DEPTH];
+    tgi_bundle_path path;
     int depth = 0;
     if (!type || !bundle)
         return false;
@@ -35,8 +36,10 @@ bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
             return false;
         const tg_bundle_field *field = &current->fields[stack[depth].next++];
         const char *member = stack[depth].base + field->offset;
+        path.fields[depth] = field;
         if (!field->bundle) {
-            if (!visit(field, (tg_variable *const *)(const void *)member,
+            path.n = depth + 1;
+            if (!visit(&path, (tg_variable *const *)(const void *)member,
                        (size_t)(member - (const char *)bundle), user))
                 return false;
             continue;
@@ -46,6 +49,18 @@ bool tgi_bundle_walk(const tg_bundle_type *type, const void *bundle,
         stack[depth].type = field->bundle;
         stack[depth].base = member;
         stack[depth].next = 0;
+    }
+    return true;
+}
+
+bool tgi_bundle_path_text(const tgi_bundle_path *path, tgi_strbuf *out)
+{
+    for (int i = 0; i < path->n; i++) {
+        if (!path->fields[i]->name)
+            return false;
+        if (i > 0)
+            tgi_strbuf_add(out, ".");
+        tgi_strbuf_add(out, path->fields[i]->name);
     }
     return true;
 }
@@ -90,11 +105,11 @@ typedef struct listing {
     int64_t count;
 } listing;
 
-static bool list_one(const tg_bundle_field *field, tg_variable *const *member,
+static bool list_one(const tgi_bundle_path *path, tg_variable *const *member,
                      size_t offset, void *user)
 {
     listing *list = user;
-    (void)field, (void)offset;
+    (void)path, (void)offset;
     if (!*member || (list->filter == TG_TRAINABLE && !(*member)->is_trainable))
         return true;
     if (list->out && list->n < list->capacity)
@@ -121,11 +136,11 @@ int64_t tg_bundle_count(const tg_bundle_type *type, const void *bundle,
     return list.count;
 }
 
-static bool release_one(const tg_bundle_field *field,
+static bool release_one(const tgi_bundle_path *path,
                         tg_variable *const *member, size_t offset, void *user)
 {
     tg_variable **variable = (tg_variable **)(void *)((char *)user + offset);
-    (void)field, (void)member;
+    (void)path, (void)member;
     tg_variable_release(*variable);
     *variable = NULL;
     return true;

@@ -151,6 +151,7 @@ static void context_destroy(tg_context *ctx)
 {
     pthread_mutex_destroy(&ctx->lock);
     tgi_vec_deinit(&ctx->variables);
+    tgi_name_counts_deinit(&ctx->default_scopes);
     tgi_free(ctx->dump_dir);
     tgi_context_cache_deinit(&ctx->cache);
     tgi_free(ctx);
@@ -174,6 +175,7 @@ static tg_status copy_texts(tg_context *ctx, const tg_context_options *options,
 static tg_status context_create(const tg_context_options *options,
                                 tg_context **out_ctx)
 {
+    static _Atomic uint64_t last_id;
     uint64_t values[SETTINGS];
     tgi_log log;
     TGI_TRY(read_settings(options, &log, values));
@@ -181,6 +183,9 @@ static tg_status context_create(const tg_context_options *options,
     if (!ctx)
         return tgi_error_memory();
     tgi_refcount_init(&ctx->refs);
+    tgi_refcount_init(&ctx->handles);
+    ctx->id = 1 + atomic_fetch_add(&last_id, 1);
+    ctx->seed = options->seed;
     pthread_mutex_init(&ctx->lock, NULL);
     tgi_live_add(TGI_LIVE_CONTEXT, 1);
     tgi_code_cache_open();
@@ -228,17 +233,48 @@ tg_context *tg_context_create(const tg_context_options *user_options)
     return ctx;
 }
 
+tg_context *tgi_context_ref(tg_context *ctx)
+{
+    tgi_refcount_inc(&ctx->refs);
+    return ctx;
+}
+
+void tgi_context_unref(tg_context *ctx)
+{
+    if (tgi_refcount_dec(&ctx->refs))
+        context_destroy(ctx);
+}
+
 tg_context *tg_context_retain(tg_context *ctx)
 {
     if (ctx)
-        tgi_refcount_inc(&ctx->refs);
+        tgi_refcount_inc(&ctx->handles);
     return ctx;
+}
+
+/* Takes one variable that the context owns out of its ownership; NULL: there
+   is none. */
+static tg_variable *disown_variable(tg_context *ctx)
+{
+    tg_variable *disowned = NULL;
+    pthread_mutex_lock(&ctx->lock);
+    ctx->is_closed = true;
+    for (size_t i = ctx->variables.n; i-- > 0 && !disowned;)
+        if (ctx->variables.data[i]->is_shared)
+            disowned = ctx->variables.data[i];
+    if (disowned)
+        disowned->is_shared = false;
+    pthread_mutex_unlock(&ctx->lock);
+    return disowned;
 }
 
 void tg_context_release(tg_context *ctx)
 {
-    if (ctx && tgi_refcount_dec(&ctx->refs))
-        context_destroy(ctx);
+    if (!ctx || !tgi_refcount_dec(&ctx->handles))
+        return;
+    for (tg_variable *variable; (variable = disown_variable(ctx));)
+        tg_variable_release(variable);
+    tgi_context_unref(ctx);
 }
 
 tg_status tgi_context_check_memory(const tg_context *ctx, uint64_t bytes,

@@ -8,6 +8,7 @@
 #include <pthread.h>
 
 #include "base/log.h"
+#include "base/name_counts.h"
 #include "base/refcount.h"
 #include "base/vec.h"
 #include "front/object/cache_object.h"
@@ -33,7 +34,10 @@ typedef enum tgi_jit_mode {
 } tgi_jit_mode;
 
 struct tg_context {
-    tgi_refcount refs;
+    tgi_refcount refs;    /* objects of the context, and all handles as one */
+    tgi_refcount handles; /* references that the program holds */
+    uint64_t id;          /* unique in the process; never 0 */
+    uint64_t seed;        /* of initial values without a seed of their own */
     tgi_log log;
     tgi_host host;
     uint64_t memory_limit; /* UINT64_MAX: none */
@@ -55,9 +59,18 @@ struct tg_context {
     atomic_bool has_warned_no_jit;
     atomic_uint n_dumps; /* numbers dump files */
 
-    pthread_mutex_t lock; /* guards the list, and opening the cache */
-    TGI_VEC(tg_variable *) variables; /* not owned; removed when destroyed */
+    pthread_mutex_t lock; /* guards all below, and opening the disk cache */
+    /* Of all variables only those that tg_get_variable creates (is_shared) are
+       retained. The list is in the order of creation. */
+    TGI_VEC(tg_variable *) variables;
+    tgi_name_counts default_scopes; /* opened outside of all scopes */
+    bool is_closed;                 /* no handle is left */
 };
+
+/* A reference held by an object of the library. It keeps the context alive,
+   but not the variables that the context owns. */
+tg_context *tgi_context_ref(tg_context *ctx);
+void tgi_context_unref(tg_context *ctx);
 
 /* Fails with TG_ERROR_OUT_OF_MEMORY at `site` if `bytes` bytes, for `what` of
    `who`, exceed the memory limit of the context. */

@@ -20,7 +20,7 @@ tg_group *tg_group_create(tg_context *ctx)
         tgi_error_memory();
     } else {
         tgi_refcount_init(&group->refs);
-        group->ctx = tg_context_retain(ctx);
+        group->ctx = tgi_context_ref(ctx);
         group->id = atomic_fetch_add(&next_id, 1);
         tgi_live_add(TGI_LIVE_GROUP, 1);
     }
@@ -39,7 +39,7 @@ void tg_group_release(tg_group *group)
 {
     if (!group || !tgi_refcount_dec(&group->refs))
         return;
-    tg_context_release(group->ctx);
+    tgi_context_unref(group->ctx);
     tgi_free(group);
     tgi_live_add(TGI_LIVE_GROUP, -1);
 }

@@ -1,76 +1,145 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * initialiser.c - initial contents of variables. Everything except zeros and
- * user data is a small graph run by the interpreter, so that random contents
- * equal the results of the random operations.
+ * initialiser.c - initial contents of variables and tensors. Everything but
+ * zeros and given data is a small graph run by the interpreter: a variable
+ * filled with random numbers holds what the operations would return.
  */
+#include "front/object/initialiser.h"
+
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "base/fpenv.h"
+#include "base/hash.h"
 #include "build/build.h"
 #include "front/object/context_object.h"
-#include "front/object/variable_object.h"
 #include "interp/interp.h"
 
-static tgi_ref build_float(tgi_builder *b, tg_dtype dtype, double value)
+enum {
+    /* Draws for a truncated normal value. All of them exceed two deviations
+       with probability 9e-9; then the last one is clamped. */
+    TRUNCATED_DRAWS = 6
+};
+
+/* Standard deviation of a standard normal truncated to [-2, 2]. */
+#define TRUNCATED_DEVIATION 0.87962566103423978
+
+/* -- Graphs ---------------------------------------------------------------- */
+
+static tgi_ref float_constant(tgi_builder *b, tg_dtype dtype, double value)
 {
     return tgi_build_number(b, dtype, dtype,
                             (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
 }
 
-/* The node that computes the initial value, or 0 on failure (recorded). */
-static tgi_ref build_initial(tgi_builder *b, const tgi_spec *spec,
-                             const tg_initial *initial)
+static tgi_ref u64_constant(tgi_builder *b, uint64_t value)
 {
-    if (initial->kind == TG_INITIAL_NUMBER)
-        return tgi_build_broadcast(b,
-                                   build_float(b, spec->dtype, initial->a),
-                                   spec->rank, spec->dims);
-
-    bool is_normal = initial->kind == TG_INITIAL_NORMAL;
-    tgi_number seed = {TGI_NUMBER_UINT, {.u = initial->seed}};
-    tgi_number zero = {TGI_NUMBER_UINT, {.u = 0}};
-    tgi_ref random = tgi_build_random(
-        b, is_normal, spec->dtype, tgi_build_number(b, TG_U64, TG_U64, seed),
-        tgi_build_number(b, TG_U64, TG_U64, zero), spec->rank, spec->dims);
-    double scale = is_normal ? initial->b : initial->b - initial->a;
-    return tgi_build_2(b, TGI_OP_ADD,
-                       tgi_build_2(b, TGI_OP_MUL, random,
-                                   build_float(b, spec->dtype, scale)),
-                       build_float(b, spec->dtype, initial->a));
+    return tgi_build_number(b, TG_U64, TG_U64,
+                            (tgi_number){TGI_NUMBER_UINT, {.u = value}});
 }
 
-tg_status tgi_initial_fill(tg_context *ctx, const tgi_spec *spec,
-                           const tg_initial *initial, void *out_data)
+/* Random numbers of the shape of `spec`: those of draw number `draw`. */
+static tgi_ref random_draw(tgi_builder *b, bool is_normal,
+                           const tgi_spec *spec, uint64_t seed, int draw)
 {
-    switch (initial->kind) {
-    case TG_INITIAL_ZEROS:
-        memset(out_data, 0, (size_t)spec->bytes);
-        return TG_OK;
-    case TG_INITIAL_DATA:
-        if (!initial->data && spec->bytes)
-            TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                     "initial value: data is NULL");
-        if (spec->bytes)
-            memcpy(out_data, initial->data, (size_t)spec->bytes);
-        return TG_OK;
-    case TG_INITIAL_NUMBER:
-    case TG_INITIAL_UNIFORM:
-    case TG_INITIAL_NORMAL:
-        break;
-    default:
-        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                 "initial value: kind %d is invalid", (int)initial->kind);
-    }
+    const uint64_t offset = (uint64_t)draw * (uint64_t)spec->count *
+                            (uint64_t)tgi_random_words(spec->dtype, is_normal);
+    return tgi_build_random(b, is_normal, spec->dtype, u64_constant(b, seed),
+                            u64_constant(b, offset), spec->rank, spec->dims);
+}
 
+/* random * scale + shift */
+static tgi_ref scaled(tgi_builder *b, const tgi_spec *spec, tgi_ref random,
+                      double scale, double shift)
+{
+    return tgi_build_2(
+        b, TGI_OP_ADD,
+        tgi_build_2(b, TGI_OP_MUL, random,
+                    float_constant(b, spec->dtype, scale)),
+        float_constant(b, spec->dtype, shift));
+}
+
+/* Standard normal numbers in [-2, 2]: the first draw that lies there. */
+static tgi_ref truncated_normal(tgi_builder *b, const tgi_spec *spec,
+                                uint64_t seed)
+{
+    const tgi_ref low = float_constant(b, spec->dtype, -2);
+    const tgi_ref high = float_constant(b, spec->dtype, 2);
+    tgi_ref value =
+        random_draw(b, true, spec, seed, TRUNCATED_DRAWS - 1);
+    value = tgi_build_2(b, TGI_OP_MIN, tgi_build_2(b, TGI_OP_MAX, value, low),
+                        high);
+    for (int draw = TRUNCATED_DRAWS - 1; draw-- > 0;) {
+        const tgi_ref random = random_draw(b, true, spec, seed, draw);
+        const tgi_ref is_inside = tgi_build_2(
+            b, TGI_OP_LE, tgi_build_1(b, TGI_OP_ABS, random), high);
+        value = tgi_build_3(b, TGI_OP_SELECT, is_inside, random, value);
+    }
+    return value;
+}
+
+/* The variance that an initialiser with variance scaling gives. */
+static double scaled_variance(const tgi_spec *spec, const tg_initial *initial)
+{
+    double field = 1; /* receptive field of a convolution kernel */
+    for (int axis = 0; axis + 2 < spec->rank; axis++)
+        field *= (double)spec->dims[axis];
+    const double last = spec->rank ? (double)spec->dims[spec->rank - 1] : 1;
+    const double fan_out = field * last;
+    const double fan_in =
+        spec->rank > 1 ? field * (double)spec->dims[spec->rank - 2] : last;
+    const double fan = (int)initial->b == TG_FAN_AVERAGE
+                           ? (fan_in + fan_out) / 2
+                           : fan_in;
+    return initial->a / fmax(fan, 1);
+}
+
+/* The node that computes the initial value, or 0. */
+static tgi_ref build_initial(tgi_builder *b, const tgi_spec *spec,
+                             const tg_initial *initial, uint64_t seed)
+{
+    const double low = initial->a, high = initial->b;
+    switch (initial->kind) {
+    case TG_INITIAL_UNIFORM:
+        return scaled(b, spec, random_draw(b, false, spec, seed, 0),
+                      high - low, low);
+    case TG_INITIAL_NORMAL:
+        return scaled(b, spec, random_draw(b, true, spec, seed, 0),
+                      initial->b, initial->a);
+    case TG_INITIAL_TRUNCATED_NORMAL:
+        return scaled(b, spec, truncated_normal(b, spec, seed), initial->b,
+                      initial->a);
+    case TG_INITIAL_SCALED_UNIFORM: {
+        const double limit = sqrt(3 * scaled_variance(spec, initial));
+        return scaled(b, spec, random_draw(b, false, spec, seed, 0),
+                      2 * limit, -limit);
+    }
+    case TG_INITIAL_SCALED_NORMAL:
+        return tgi_build_2(
+            b, TGI_OP_MUL, truncated_normal(b, spec, seed),
+            float_constant(b, spec->dtype,
+                           sqrt(scaled_variance(spec, initial)) /
+                               TRUNCATED_DEVIATION));
+    default: /* TG_INITIAL_NUMBER */
+        return tgi_build_broadcast(
+            b, float_constant(b, spec->dtype, initial->a), spec->rank,
+            spec->dims);
+    }
+}
+
+/* Builds the graph of an initialiser and runs it. */
+static tg_status run_initial(tg_context *ctx, const char *who,
+                             const tgi_spec *spec, const tg_initial *initial,
+                             uint64_t seed, void *out_data)
+{
     tgi_graph *graph = tgi_graph_create("initial", NULL);
     if (!graph)
         return TG_ERROR_OUT_OF_MEMORY;
-    tgi_builder b = {.graph = graph, .op_name = "initial value"};
+    tgi_builder b = {.graph = graph, .op_name = who};
     tgi_interp *interp = NULL;
     uint32_t mode = tgi_fpenv_begin();
-    tgi_ref ref = build_initial(&b, spec, initial);
+    tgi_ref ref = build_initial(&b, spec, initial, seed);
     tg_status status = ref && tgi_graph_add_result(graph, ref)
                            ? TG_OK
                            : tg_error_last()->status;
@@ -83,4 +152,86 @@ tg_status tgi_initial_fill(tg_context *ctx, const tgi_spec *spec,
     tgi_interp_destroy(interp);
     tgi_graph_release(graph);
     return status;
+}
+
+/* -- Orthogonal matrices --------------------------------------------------- */
+
+static tg_status fill_orthogonal(tg_context *ctx, const char *who,
+                                 const tgi_spec *spec,
+                                 const tg_initial *initial, uint64_t seed,
+                                 void *out_data)
+{
+    if (!spec->count)
+        return TG_OK;
+    const int64_t columns = spec->dims[spec->rank - 1];
+    tgi_spec wide = *spec;
+    wide.dtype = TG_F64;
+    double *matrix = tgi_alloc((size_t)spec->count * sizeof(*matrix));
+    if (!matrix)
+        return tgi_error_memory();
+    const tg_initial normal = tg_normal(0, 1);
+    tg_status status = run_initial(ctx, who, &wide, &normal, seed, matrix);
+    const uint32_t mode = tgi_fpenv_begin();
+    if (!status && !tgi_orthogonalise(matrix, spec->count / columns, columns,
+                                      initial->a))
+        status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                               "%s: the random matrix of seed %llu is "
+                               "singular; use another seed",
+                               who, (unsigned long long)seed);
+    for (int64_t i = 0; i < spec->count && !status; i++)
+        if (spec->dtype == TG_F64)
+            ((double *)out_data)[i] = matrix[i];
+        else
+            ((float *)out_data)[i] = (float)matrix[i];
+    tgi_fpenv_end(mode);
+    tgi_free(matrix);
+    return status;
+}
+
+/* -- Filling --------------------------------------------------------------- */
+
+static tg_status check_initial(const char *who, const tgi_spec *spec,
+                               const tg_initial *initial)
+{
+    if ((unsigned)initial->kind > TG_INITIAL_ORTHOGONAL)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                 "%s: %d is not a kind of initial value", who,
+                 (int)initial->kind);
+    if (initial->kind == TG_INITIAL_DATA && !initial->data && spec->bytes)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                 "%s: the initial data is NULL", who);
+    if (initial->kind >= TG_INITIAL_UNIFORM &&
+        !tgi_dtype_is(spec->dtype, TGI_CLASS_FLOAT))
+        TGI_FAIL(TG_ERROR_DTYPE, TGI_NO_SITE,
+                 "%s: a random initial value needs a float dtype, not %s", who,
+                 tg_dtype_name(spec->dtype));
+    if (initial->kind == TG_INITIAL_ORTHOGONAL && spec->rank < 2)
+        TGI_FAIL(TG_ERROR_SHAPE, TGI_NO_SITE,
+                 "%s: an orthogonal initial value needs rank 2 or more, not "
+                 "%d",
+                 who, spec->rank);
+    return TG_OK;
+}
+
+tg_status tgi_initial_fill(tg_context *ctx, const char *who,
+                           const tgi_spec *spec, const tg_initial *initial,
+                           const char *name, void *out_data)
+{
+    TGI_TRY(check_initial(who, spec, initial));
+    const uint64_t seed = initial->has_seed
+                              ? initial->seed
+                              : tgi_hash(name, strlen(name), ctx->seed);
+    switch (initial->kind) {
+    case TG_INITIAL_ZEROS:
+        memset(out_data, 0, (size_t)spec->bytes);
+        return TG_OK;
+    case TG_INITIAL_DATA:
+        if (spec->bytes)
+            memcpy(out_data, initial->data, (size_t)spec->bytes);
+        return TG_OK;
+    case TG_INITIAL_ORTHOGONAL:
+        return fill_orthogonal(ctx, who, spec, initial, seed, out_data);
+    default:
+        return run_initial(ctx, who, spec, initial, seed, out_data);
+    }
 }

@@ -11,6 +11,7 @@
 #include "base/error.h"
 #include "base/live.h"
 #include "front/object/context_object.h"
+#include "front/object/initialiser.h"
 #include "front/object/tensor_object.h"
 
 /* -- Specs ----------------------------------------------------------------- */
@@ -46,6 +47,12 @@ tg_status tgi_spec_init(tgi_spec *out_spec, const char *who, tg_dtype dtype,
     return TG_OK;
 }
 
+bool tgi_spec_equals(const tgi_spec *a, const tgi_spec *b)
+{
+    return a->dtype == b->dtype && a->rank == b->rank &&
+           memcmp(a->dims, b->dims, sizeof(a->dims)) == 0;
+}
+
 const char *tgi_spec_text(tg_dtype dtype, int rank, const int64_t *dims,
                           char *buf, size_t n)
 {
@@ -63,54 +70,93 @@ const char *tgi_spec_text(tg_dtype dtype, int rank, const int64_t *dims,
 
 /* -- Tensors --------------------------------------------------------------- */
 
-/* Creates a tensor over `data` if `wraps`, else one that owns zeroed memory. */
-static tg_tensor *tensor_create(tg_context *ctx, const char *who, void *data,
-                                bool wraps, tg_dtype dtype, int rank,
-                                const int64_t *dims)
+/* Fails unless `data` can be the memory of a tensor. */
+static tg_status check_data(const void *data, const tgi_spec *spec,
+                            const char *who)
+{
+    if (!data && spec->bytes > 0)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE, "%s: data is NULL",
+                 who);
+    if ((uintptr_t)data % (uintptr_t)tgi_dtype_bytes(spec->dtype) != 0)
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                 "%s: data is not aligned to its elements of %lld bytes", who,
+                 (long long)tgi_dtype_bytes(spec->dtype));
+    return TG_OK;
+}
+
+tg_tensor *tgi_tensor_of_owner(tg_context *ctx, const tgi_spec *spec,
+                               void *data, tgi_owner owner)
+{
+    tg_tensor *tensor = tgi_alloc_zero(sizeof(*tensor));
+    if (!tensor) {
+        tgi_error_memory();
+        return NULL;
+    }
+    tgi_refcount_init(&tensor->refs);
+    tensor->ctx = tgi_context_ref(ctx);
+    tensor->spec = *spec;
+    tensor->data = data;
+    tensor->owner = owner;
+    tgi_live_add(TGI_LIVE_TENSOR, 1);
+    return tensor;
+}
+
+tg_tensor *tgi_tensor_alloc(tg_context *ctx, const char *who,
+                            const tgi_spec *spec)
+{
+    if (tgi_context_check_memory(ctx, (uint64_t)spec->bytes, who, "",
+                                 TGI_NO_SITE))
+        return NULL;
+    void *data = tgi_buffer_alloc((size_t)spec->bytes);
+    if (!data) {
+        tgi_error_memory();
+        return NULL;
+    }
+    tg_tensor *tensor = tgi_tensor_of_owner(ctx, spec, data, (tgi_owner){0});
+    if (tensor)
+        tensor->owns_data = true;
+    else
+        tgi_buffer_free(data, (size_t)spec->bytes);
+    return tensor;
+}
+
+static void release_tensor(void *tensor)
+{
+    tg_tensor_release(tensor);
+}
+
+/* A tensor that owns memory filled by an initialiser. */
+static tg_tensor *create_filled(tg_context *ctx, const char *who,
+                                const tgi_spec *spec,
+                                const tg_initial *initial)
+{
+    tg_tensor *tensor = tgi_tensor_alloc(ctx, who, spec);
+    if (tensor &&
+        tgi_initial_fill(ctx, who, spec, initial, "", tensor->data)) {
+        tgi_error_preserve_during(release_tensor, tensor);
+        tensor = NULL;
+    }
+    return tensor;
+}
+
+/* Creates a tensor over `data` or, if `initial` is given, one that owns memory
+   filled by it. */
+static tg_tensor *create_tensor(tg_context *ctx, const char *who, void *data,
+                                const tg_initial *initial, tg_dtype dtype,
+                                int rank, const int64_t *dims)
 {
     tgi_api_frame frame = tgi_api_enter(ctx, who);
     tg_tensor *tensor = NULL;
     tgi_spec spec;
-    if (!ctx) {
+    if (!ctx)
         tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                       "%s: the context is NULL", who);
-        goto done;
+    else if (!tgi_spec_init(&spec, who, dtype, rank, dims)) {
+        if (initial)
+            tensor = create_filled(ctx, who, &spec, initial);
+        else if (!check_data(data, &spec, who))
+            tensor = tgi_tensor_of_owner(ctx, &spec, data, (tgi_owner){0});
     }
-    if (tgi_spec_init(&spec, who, dtype, rank, dims))
-        goto done;
-    if (wraps && !data && spec.bytes > 0) {
-        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                      "%s: data is NULL", who);
-        goto done;
-    }
-    if (wraps && (uintptr_t)data % (uintptr_t)tgi_dtype_bytes(dtype) != 0) {
-        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                      "%s: data is not aligned to its elements of %lld bytes",
-                      who, (long long)tgi_dtype_bytes(dtype));
-        goto done;
-    }
-    if (!wraps && tgi_context_check_memory(ctx, (uint64_t)spec.bytes, who, "",
-                                           TGI_NO_SITE))
-        goto done;
-
-    tensor = tgi_alloc_zero(sizeof(*tensor));
-    if (tensor && !wraps)
-        data = tgi_buffer_alloc((size_t)spec.bytes);
-    if (!tensor || (!wraps && !data)) {
-        tgi_free(tensor);
-        tensor = NULL;
-        tgi_error_memory();
-        goto done;
-    }
-    if (!wraps)
-        memset(data, 0, (size_t)spec.bytes);
-    tgi_refcount_init(&tensor->refs);
-    tensor->ctx = tg_context_retain(ctx);
-    tensor->spec = spec;
-    tensor->data = data;
-    tensor->owns_data = !wraps;
-    tgi_live_add(TGI_LIVE_TENSOR, 1);
-done:
     tgi_api_leave(frame);
     return tensor;
 }
@@ -118,32 +164,20 @@ done:
 tg_tensor *tg_tensor_wrap(tg_context *ctx, void *data, tg_dtype dtype,
                           int rank, const int64_t *dims)
 {
-    return tensor_create(ctx, __func__, data, true, dtype, rank, dims);
+    return create_tensor(ctx, __func__, data, NULL, dtype, rank, dims);
 }
 
 tg_tensor *tg_tensor_create(tg_context *ctx, tg_dtype dtype, int rank,
-                            const int64_t *dims)
+                            const int64_t *dims, tg_initial initial)
 {
-    return tensor_create(ctx, __func__, NULL, false, dtype, rank, dims);
+    return create_tensor(ctx, __func__, NULL, &initial, dtype, rank, dims);
 }
 
 tg_tensor *tg_tensor_copy(tg_context *ctx, const void *data, tg_dtype dtype,
                           int rank, const int64_t *dims)
 {
-    tg_tensor *tensor =
-        tensor_create(ctx, __func__, NULL, false, dtype, rank, dims);
-    if (!tensor || tensor->spec.bytes == 0)
-        return tensor;
-    if (!data) {
-        tgi_api_frame frame = tgi_api_enter(ctx, __func__);
-        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                      "%s: data is NULL", __func__);
-        tgi_api_leave(frame);
-        tg_tensor_release(tensor);
-        return NULL;
-    }
-    memcpy(tensor->data, data, (size_t)tensor->spec.bytes);
-    return tensor;
+    const tg_initial initial = tg_from_data(data);
+    return create_tensor(ctx, __func__, NULL, &initial, dtype, rank, dims);
 }
 
 tg_tensor *tg_tensor_retain(tg_tensor *tensor)
@@ -159,7 +193,10 @@ void tg_tensor_release(tg_tensor *tensor)
         return;
     if (tensor->owns_data)
         tgi_buffer_free(tensor->data, (size_t)tensor->spec.bytes);
-    tg_context_release(tensor->ctx);
+    if (tensor->owner.release)
+        tensor->owner.release(tensor->owner.object);
+    tgi_free(tensor->text);
+    tgi_context_unref(tensor->ctx);
     tgi_free(tensor);
     tgi_live_add(TGI_LIVE_TENSOR, -1);
 }

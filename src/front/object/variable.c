@@ -11,6 +11,8 @@
 #include "base/live.h"
 #include "base/versioned.h"
 #include "front/object/context_object.h"
+#include "front/object/initialiser.h"
+#include "front/object/scope.h"
 #include "front/object/variable_object.h"
 
 /* -- Names ----------------------------------------------------------------- */
@@ -39,16 +41,27 @@ static char *unique_name(const tg_context *ctx, const char *requested)
     return name;
 }
 
-/* Names the variable and adds it to the context's list. */
+/*
+ * Names the variable and adds it to the context's list. A shared one gets the
+ * requested name, or fails with *out_is_taken set.
+ */
 static tg_status add_to_context(tg_context *ctx, tg_variable *variable,
-                                const char *requested)
+                                const char *requested, bool *out_is_taken)
 {
+    bool is_taken = false, is_listed = false;
     pthread_mutex_lock(&ctx->lock);
-    variable->name =
-        unique_name(ctx, requested && *requested ? requested : "variable");
-    bool is_listed = variable->name && tgi_vec_push(&ctx->variables, variable);
+    if (variable->is_shared)
+        is_taken = name_is_taken(ctx, requested);
+    if (!is_taken) {
+        variable->name = unique_name(ctx, requested);
+        is_listed = variable->name && tgi_vec_push(&ctx->variables, variable);
+    }
     pthread_mutex_unlock(&ctx->lock);
-    return is_listed ? TG_OK : tgi_error_memory();
+    if (is_taken)
+        *out_is_taken = true;
+    return is_listed  ? TG_OK
+           : is_taken ? TG_ERROR_STATE
+                      : tgi_error_memory();
 }
 
 static void remove_from_context(tg_context *ctx, const tg_variable *variable)
@@ -72,7 +85,7 @@ static void variable_free(tg_variable *variable)
         tgi_buffer_free(variable->data, (size_t)variable->spec.bytes);
     tg_group_release(variable->group);
     tgi_free(variable->name);
-    tg_context_release(variable->ctx);
+    tgi_context_unref(variable->ctx);
     tgi_free(variable);
     tgi_live_add(TGI_LIVE_VARIABLE, -1);
 }
@@ -89,10 +102,10 @@ static tg_variable *variable_alloc(tg_context *ctx, const tgi_spec *spec)
     }
     variable->id = 1 + atomic_fetch_add(&last_id, 1);
     tgi_refcount_init(&variable->refs);
-    variable->ctx = tg_context_retain(ctx);
+    variable->ctx = tgi_context_ref(ctx);
     variable->spec = *spec;
     variable->is_trainable = tgi_dtype_is(spec->dtype, TGI_CLASS_FLOAT);
-    atomic_init(&variable->is_set, true);
+    atomic_init(&variable->is_set, false);
     tgi_live_add(TGI_LIVE_VARIABLE, 1);
     return variable;
 }
@@ -106,6 +119,7 @@ tg_variable *tgi_variable_create_placeholder(tg_context *ctx, const char *name,
         return NULL;
     variable->trace = trace;
     variable->node = node;
+    atomic_store(&variable->is_set, true);
     variable->name = tgi_strdup(name);
     if (!variable->name) {
         tgi_error_memory();
@@ -115,10 +129,40 @@ tg_variable *tgi_variable_create_placeholder(tg_context *ctx, const char *name,
     return variable;
 }
 
+/*
+ * A variable is listed under its final name, from which its random initial
+ * value derives, before it is filled. Its group stays locked meanwhile: a call
+ * that finds it by name waits. Frees the variable on failure.
+ */
+static tg_status list_and_fill(tg_variable *variable, const char *who,
+                                 const char *name, const tg_initial *initial,
+                                 bool *out_is_taken)
+{
+    tg_context *ctx = variable->ctx;
+    tgi_lock *lock = &variable->group->lock;
+    /* False: this thread holds it, by a map or a call around a host function. */
+    const bool is_acquired = tgi_lock_acquire(lock);
+    tg_status status = add_to_context(ctx, variable, name, out_is_taken);
+    const bool is_listed = !status;
+    if (!status)
+        status = tgi_initial_fill(ctx, who, &variable->spec, initial,
+                                  variable->name, variable->data);
+    if (!status)
+        atomic_store(&variable->is_set, true);
+    if (is_acquired)
+        tgi_lock_release(lock);
+    if (!is_listed)
+        variable_free(variable);
+    else if (status)
+        tg_variable_release(variable);
+    return status;
+}
+
 tg_variable *tgi_variable_create(tg_context *ctx, const char *who,
                                  const char *name, tg_dtype dtype, int rank,
                                  const int64_t *dims, tg_initial initial,
-                                 const tg_variable_options *user_options)
+                                 const tg_variable_options *user_options,
+                                 bool is_shared, bool *out_is_taken)
 {
     tg_variable_options options;
     tgi_spec spec;
@@ -150,14 +194,34 @@ tg_variable *tgi_variable_create(tg_context *ctx, const char *who,
         tgi_error_memory();
         goto failed;
     }
-    if (tgi_initial_fill(ctx, &spec, &initial, variable->data) ||
-        add_to_context(ctx, variable, name))
-        goto failed;
+    variable->is_shared = is_shared;
+    if (list_and_fill(variable, who, name, &initial, out_is_taken))
+        return NULL;
     return variable;
 
 failed:
     variable_free(variable);
     return NULL;
+}
+
+/* Creates a variable whose name begins with the current scope. */
+static tg_variable *create_in_scope(tg_context *ctx, const char *name,
+                                    tg_dtype dtype, int rank,
+                                    const int64_t *dims, tg_initial initial,
+                                    const tg_variable_options *options)
+{
+    tgi_strbuf full = {0};
+    tg_variable *variable = NULL;
+    tgi_scope_add_prefix(ctx, &full);
+    tgi_strbuf_add(&full, name && *name ? name : "variable");
+    if (full.failed)
+        tgi_error_memory();
+    else
+        variable =
+            tgi_variable_create(ctx, "tg_variable_create", full.text, dtype,
+                                rank, dims, initial, options, false, NULL);
+    tgi_strbuf_deinit(&full);
+    return variable;
 }
 
 tg_variable *tg_variable_create_with(tg_context *ctx, const char *name,
@@ -171,8 +235,8 @@ tg_variable *tg_variable_create_with(tg_context *ctx, const char *name,
         tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                       "tg_variable_create: the context is NULL");
     else
-        variable = tgi_variable_create(ctx, "tg_variable_create", name, dtype,
-                                       rank, dims, initial, options);
+        variable = create_in_scope(ctx, name, dtype, rank, dims, initial,
+                                   options);
     tgi_api_leave(frame);
     return variable;
 }
@@ -199,6 +263,34 @@ void tg_variable_release(tg_variable *variable)
     if (!variable->trace)
         remove_from_context(variable->ctx, variable);
     variable_free(variable);
+}
+
+/* -- Shared variables ------------------------------------------------------ */
+
+tg_variable *tgi_variable_find_shared(tg_context *ctx, const char *name)
+{
+    tg_variable *found = NULL;
+    pthread_mutex_lock(&ctx->lock);
+    for (size_t i = 0; i < ctx->variables.n && !found; i++) {
+        tg_variable *variable = ctx->variables.data[i];
+        if (variable->is_shared && strcmp(variable->name, name) == 0)
+            found = variable;
+    }
+    pthread_mutex_unlock(&ctx->lock);
+    return found;
+}
+
+void tgi_variable_unshare(tg_variable *variable)
+{
+    tg_context *ctx = variable->ctx;
+    pthread_mutex_lock(&ctx->lock);
+    const bool is_removed =
+        variable->is_shared && tgi_refcount_get(&variable->refs) == 2;
+    if (is_removed)
+        variable->is_shared = false;
+    pthread_mutex_unlock(&ctx->lock);
+    if (is_removed)
+        tg_variable_release(variable);
 }
 
 /* -- Properties ------------------------------------------------------------ */

@@ -28,6 +28,8 @@ struct tg_variable {
     _Atomic uint64_t version; /* written under the group's lock */
     uint64_t id;              /* unique in the process, never reused, never 0 */
     bool is_trainable;
+    bool is_shared; /* by tg_get_variable: the context holds a reference;
+                       under the context's lock */
     /*
      * False until the first call of the function that created it has computed
      * its initial value. Written under the group's lock.
@@ -49,15 +51,24 @@ tg_variable *tgi_variable_create_placeholder(tg_context *ctx, const char *name,
                                              const tgi_spec *spec,
                                              uint32_t trace, uint32_t node);
 
-/* As tg_variable_create_with, with errors prefixed by `who`. */
+/*
+ * As tg_variable_create_with, with the error prefix `who` and a full name. If
+ * `is_shared`, the reference returned belongs to the context, the name is not
+ * made unique, and *out_is_taken (else unused) says whether creation failed
+ * because another variable has it; nothing is recorded then.
+ */
 tg_variable *tgi_variable_create(tg_context *ctx, const char *who,
                                  const char *name, tg_dtype dtype, int rank,
                                  const int64_t *dims, tg_initial initial,
-                                 const tg_variable_options *options);
+                                 const tg_variable_options *options,
+                                 bool is_shared, bool *out_is_taken);
 
-/* Writes the initial value to `out_data`. */
-tg_status tgi_initial_fill(tg_context *ctx, const tgi_spec *spec,
-                           const tg_initial *initial, void *out_data);
+/* The shared variable of that full name, lent; NULL if there is none. */
+tg_variable *tgi_variable_find_shared(tg_context *ctx, const char *name);
+
+/* Removes a shared variable that nothing refers to but the context and the
+   caller; the caller keeps its reference. */
+void tgi_variable_unshare(tg_variable *variable);
 
 /* Fails, with a message prefixed by `who`, unless `variable` is a variable of
    `ctx` (NULL: any context) outside of traces. */

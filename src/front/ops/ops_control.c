@@ -168,8 +168,8 @@ static bool unify_branches(tgi_control *c)
     return true;
 }
 
-static bool trace_branch(tgi_control *c, const char *name,
-                         tg_callback *callback, void *user)
+bool tgi_control_branch(tgi_control *c, const char *name,
+                        tg_callback *callback, void *user)
 {
     tg_trace *t = tgi_control_open(c, name, callback, user, 1);
     return t && tgi_control_close(c, t);
@@ -203,8 +203,8 @@ void tg_cond_at(tg_operand predicate, tg_callback *then,
         tgi_control_add_input(
             &c, scalar_operand(&c, predicate, true, "predicate")) &&
         tgi_control_add_operands(&c, args, n_args) &&
-        trace_branch(&c, "then", then, user) &&
-        trace_branch(&c, "else", otherwise, user) && unify_branches(&c)) {
+        tgi_control_branch(&c, "then", then, user) &&
+        tgi_control_branch(&c, "else", otherwise, user) && unify_branches(&c)) {
         /* Graph 1 is the true branch. */
         tgi_graph *first = c.graphs.data[0];
         c.graphs.data[0] = c.graphs.data[1];
@@ -220,7 +220,7 @@ static bool trace_branches(tgi_control *c, tg_callback *const *branches,
     char name[40];
     for (size_t i = 0; i < n; i++) {
         snprintf(name, sizeof(name), "branch %zu", i);
-        if (!trace_branch(c, name, branches[i], user))
+        if (!tgi_control_branch(c, name, branches[i], user))
             return false;
     }
     return true;

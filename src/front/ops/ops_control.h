@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_control.h - helpers shared by ops_control.c (branches and loops) and
- * ops_scan.c (loops over sequences).
+ * ops_control.h - helpers shared by ops_control.c (branches and loops),
+ * ops_scan.c (loops over sequences) and ops_print.c (asserts).
  */
 #ifndef TGI_OPS_CONTROL_H
 #define TGI_OPS_CONTROL_H
@@ -23,6 +23,11 @@ bool tgi_control_check_pointers(tgi_control *c, tg_callback *const *callbacks,
 
 bool tgi_control_add_operands(tgi_control *c, const tg_operand *operands,
                               size_t n);
+
+/* Traces a branch, which receives the fixed inputs from 1 on; false after a
+   failure. */
+bool tgi_control_branch(tgi_control *c, const char *name,
+                        tg_callback *callback, void *user);
 
 /*
  * Checks the results of a body against the loop values, inputs 1 … n_values,

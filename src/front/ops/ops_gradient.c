@@ -303,6 +303,47 @@ void tg_gradients_of_values_at(tg_operand target, const tg_value *sources,
                              out_gradients, site);
 }
 
+/* True if the bundle exists and its n trainable variables fit; else an error.
+   False without a trace, or after an error. */
+static bool check_bundle(const tg_bundle_type *type, const void *bundle,
+                         size_t n, bool has_room, size_t capacity,
+                         tg_site site)
+{
+    tgi_operation o;
+    if (!tgi_operation_begin(&o, "bundle_gradients", site))
+        return false;
+    if (!type || !bundle)
+        tgi_trace_fail(o.t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "%s: the bundle%s is NULL", o.b.op_name,
+                       type ? "" : "'s type");
+    else if (n > capacity || (n && !has_room))
+        tgi_trace_fail(o.t, TG_ERROR_INVALID_ARGUMENT, site,
+                       "%s: bundle '%s' has %zu trainable variable%s, but "
+                       "there is room for %zu",
+                       o.b.op_name, type->name ? type->name : "?", n,
+                       TGI_PLURAL(n), has_room ? capacity : 0);
+    else
+        return true;
+    return false;
+}
+
+size_t tg_bundle_gradients_at(tg_operand target, const tg_bundle_type *type,
+                              const void *bundle, tg_variable **out_variables,
+                              tg_value *out_gradients, size_t capacity,
+                              tg_site site)
+{
+    const size_t n = tg_bundle_variables(type, bundle, TG_TRAINABLE,
+                                         out_variables, capacity);
+    for (size_t i = 0; out_gradients && i < n && i < capacity; i++)
+        out_gradients[i] = (tg_value){0, 0};
+    if (!check_bundle(type, bundle, n, out_variables && out_gradients,
+                      capacity, site))
+        return 0;
+    tg_gradients_of_variables_at(target, out_variables, n, out_gradients,
+                                 site);
+    return n;
+}
+
 tg_value tg_gradient_at(tg_operand target, tg_operand source, tg_site site)
 {
     tg_value gradient = {0, 0};

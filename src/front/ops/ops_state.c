@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_state.c - reads and assignments of variables, and prints.
+ * ops_state.c - reads and assignments of variables.
  */
-#include <string.h>
-
 #include "front/trace/trace_state.h"
 #include "ir/dump.h"
 #include "tgjit/ops.h"
@@ -84,65 +82,4 @@ tg_value tg_assign_add_at(tg_operand variable, tg_operand value, tg_site site)
 tg_value tg_assign_sub_at(tg_operand variable, tg_operand value, tg_site site)
 {
     return build_assign("assign_sub", TGI_OP_SUB, variable, value, site);
-}
-
-/* -- Print ----------------------------------------------------------------- */
-
-/* Counts the values that a format takes; false if it is malformed. */
-static bool count_placeholders(const char *format, size_t *out_n)
-{
-    *out_n = 0;
-    for (const char *at = strchr(format, '%'); at; at = strchr(at + 2, '%')) {
-        if (at[1] == 'v')
-            ++*out_n;
-        else if (at[1] != '%')
-            return false;
-    }
-    return true;
-}
-
-static void record_print(tgi_operation *o, const char *format,
-                         const tg_operand *operands, size_t n)
-{
-    TGI_VEC(tgi_ref) refs = {0};
-    if (!tgi_vec_reserve(&refs, n + 1)) {
-        tgi_error_memory();
-        tgi_trace_record_error(o->t);
-        return;
-    }
-    bool ok = true;
-    for (size_t i = 0; i < n && ok; i++)
-        ok = (refs.data[i] = tgi_operation_operand(o, operands[i])) != 0;
-    if (ok && !tgi_build_node(&o->b, TGI_OP_PRINT, TG_DTYPE_NONE,
-                              tgi_shape_intern(o->t->graph->dims, 0, NULL),
-                              refs.data, n, format, strlen(format) + 1))
-        tgi_trace_record_error(o->t);
-    tgi_vec_deinit(&refs);
-}
-
-void tg_print_at(tg_trace *t, const tg_operand *operands, size_t n_operands,
-                 tg_site site)
-{
-    tgi_operation o;
-    size_t n_placeholders;
-    if (!tgi_operation_begin(&o, "print", site))
-        return;
-    if (o.t != t)
-        tgi_trace_fail(o.t, TG_ERROR_TRACE, site,
-                       "print: the argument is not the trace of this callback");
-    else if (n_operands == 0 || !operands ||
-             operands[0].kind != TG_OPERAND_STRING || !operands[0].as.string)
-        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "print: the first operand is not a format");
-    else if (!count_placeholders(operands[0].as.string, &n_placeholders))
-        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "print: the format may contain only %%v and %%%%");
-    else if (n_placeholders != n_operands - 1)
-        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "print: the format takes %zu value%s, but %zu %s "
-                       "given",
-                       n_placeholders, TGI_PLURAL(n_placeholders),
-                       n_operands - 1, TGI_WERE(n_operands - 1));
-    else
-        record_print(&o, operands[0].as.string, operands + 1, n_operands - 1);
 }

@@ -68,6 +68,16 @@ void tg_fail_at(tg_trace *t, tg_site site, const char *format, ...)
     tgi_trace_record_error(t);
 }
 
+size_t tg_argument_count(const tg_trace *t)
+{
+    const tg_trace *current = tgi_trace_current();
+    if (!t || t != current)
+        return 0;
+    while (t->outer)
+        t = t->outer;
+    return t->args.n;
+}
+
 /* -- Arguments that are not values ----------------------------------------- */
 
 /* Argument `arg` of the function; NULL if it has no such argument, or if the

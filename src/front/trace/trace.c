@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/live.h"
+#include "front/object/scope.h"
 #include "front/object/context_object.h"
 #include "front/trace/trace_state.h"
 #include "pass/pass.h"
@@ -74,9 +75,12 @@ static tg_trace *push_trace(tg_context *ctx, tg_function *function,
 tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function, tg_site site)
 {
     const char *name = tg_function_name(function);
-    if (tgi_trace_check_nesting(1, name, site))
+    if (tgi_trace_check_nesting(1, name, site) || tgi_scope_begin_trace(ctx))
         return NULL;
-    return push_trace(ctx, function, name, NULL);
+    tg_trace *t = push_trace(ctx, function, name, NULL);
+    if (!t)
+        tgi_scope_end_trace();
+    return t;
 }
 
 tg_trace *tgi_trace_begin_region(tg_trace *outer, const char *name,
@@ -94,6 +98,8 @@ tg_trace *tgi_trace_begin_region(tg_trace *outer, const char *name,
 void tgi_trace_end(tg_trace *t)
 {
     current = t->parent;
+    if (!t->outer)
+        tgi_scope_end_trace();
     for (size_t i = 0; i < t->args.n; i++)
         tgi_free(t->args.data[i].bundle);
     for (size_t i = 0; i < t->placeholders.n; i++)

@@ -30,8 +30,9 @@ typedef struct tgi_capture {
 
 /* A variable that the callback of a function created. */
 typedef struct tgi_owned_variable {
-    const char *name;      /* name within the callback */
+    const char *name;      /* within the callback; shared: full name */
     tg_variable *variable; /* retained */
+    bool is_shared;        /* created by tg_get_variable */
 } tgi_owned_variable;
 
 /* A variable whose initial value the traced graph computes. */

@@ -27,7 +27,7 @@ typedef struct header {
     char magic[8];
     uint32_t version;
     uint32_t header_bytes;
-    unsigned char checksum[16]; /* of everything behind it */
+    unsigned char checksum[16]; /* of everything after it */
     uint64_t key_bytes, value_bytes;
 } header;
 

@@ -3,7 +3,7 @@
  * disk_cache_entry.h - the file of one entry: its name, format, reading and
  * writing.
  *
- *     header     magic, version, checksum of everything behind it, sizes
+ *     header     magic, version, checksum of everything after it, sizes
  *     key        complete, to detect hash collisions
  *     value
  *

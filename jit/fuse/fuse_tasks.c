@@ -2,7 +2,7 @@
 /*
  * fuse_tasks.c - materialised values to tasks, in a valid order of execution.
  * A read after an assignment forwards the assigned value, so nothing reads a
- * variable after it was written. Assignments therefore sink to the end, behind
+ * variable after it was written. Assignments therefore sink to the end, after
  * all reads of the old contents, or to the next check, print or host call:
  * these may fail, and earlier effects must remain.
  *

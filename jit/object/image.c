@@ -3,7 +3,7 @@
  * image.c - loads an object and owns its code.
  *
  * Of the object, the image keeps only the names of global symbols, in the same
- * memory block, behind the symbol table.
+ * memory block, after the symbol table.
  */
 #include "object/image.h"
 

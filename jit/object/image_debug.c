@@ -80,7 +80,7 @@ static void notify_gdb(jit_code_entry *entry, uint32_t action)
 
 /*
  * Sets the section addresses in a copy of the object. Unwind tables are not
- * loaded; they get addresses behind the image, so that their 32-bit distances
+ * loaded; they get addresses after the image, so that their 32-bit distances
  * to code do not overflow.
  */
 static void set_section_addresses(const tgi_object *object, const void *code,

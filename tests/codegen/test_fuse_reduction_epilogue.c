@@ -223,7 +223,7 @@ Test(fuse_reduction_epilogue,
                     F32(8192, 512));
 }
 
-/* A row wider than a vector needs its partial results in memory; if it is
+/* A row wider than one panel has its partial results in memory; if it is
    stored anyway, it is read again instead. */
 Test(fuse_reduction_epilogue, rows_that_are_stored_anyway_are_read_again)
 {

@@ -9,7 +9,7 @@
  * This is less general than the trace for derived extents (the product of a
  * reshape).
  *
- * Arguments and results are adjacent to guard pages, first to the page behind,
+ * Arguments and results are adjacent to guard pages, first to the page after,
  * then to the page before them, so that an access out of bounds faults. The
  * library owns the memory of variables, which has no guard pages.
  */

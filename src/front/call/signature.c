@@ -71,7 +71,7 @@ static bool reserve_args(tgi_args *args, size_t n)
 }
 
 /*
- * A blank argument behind the last, to be filled in and then counted by
+ * A blank argument after the last, to be filled in and then counted by
  * end_arg(). NULL when out of memory (recorded).
  */
 static tgi_arg *begin_arg(tgi_args *args, uint32_t operand)

@@ -65,7 +65,7 @@ int main()
     float first = 0, last = 0;
     if (tg_call(train, {x, y}, {&first}))
         return fprintf(stderr, "%s\n", tg_error(ctx)) != 0;
-    for (int i = 0; i < 500; i++)
+    for (int i = 0; i < 3000; i++)
         if (tg_call(train, TG_ARGS(x, y), TG_RESULTS(&last, TG_FRESH(&fitted))))
             return fprintf(stderr, "%s\n", tg_error(ctx)) != 0;
     printf("the loss fell by more than 90 %%: %s\n",

@@ -100,7 +100,8 @@ Test(bad_input, results_that_overlap_each_other_are_refused)
     check_fails(tg_call(f, TG_ARGS(x, x), TG_RESULTS(&a, &b)),
                 TG_ERROR_INVALID_ARGUMENT, "results 0 and 1 overlap");
     check_fails(tg_call(f, TG_ARGS(x, x), TG_RESULTS(&a, &a)),
-                TG_ERROR_INVALID_ARGUMENT, "results 0 and 1 overlap");
+                TG_ERROR_INVALID_ARGUMENT,
+                "results 0 and 1 have the same slot");
     check_floats_at(__LINE__, data, (float[]){0, 0, 0}, 3);
     tg_tensor_release(x);
     tg_tensor_release(a);

@@ -145,7 +145,11 @@ void rg_make_print(rg_maker *m, tgi_op op)
 /* Most hold for all data; some fail if an element is 21, as host calls do. */
 void rg_make_fail(rg_maker *m, tgi_op op)
 {
-    (void)op;
+    /* An assert is recorded as a branch. */
+    if (!m->program->has_control) {
+        rg_make_print(m, op);
+        return;
+    }
     static const char *const formats[] = {"not here", "%v", "%v%%, %v"};
     const rg_operand x = rg_pick_value(m);
     const int n = rg_below(&m->bytes, 3);

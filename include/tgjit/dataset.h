@@ -76,9 +76,9 @@ TG_API TG_MUST_CHECK void *tg_element_resize(tg_element *element, size_t i,
  * first, is passed to the others. `next` fills an element and returns TG_OK,
  * returns TG_END_OF_DATA, or fails: with tg_host_fail or the status of a
  * library call. After TG_END_OF_DATA it is not called again. `close` is called
- * once per successful `open`. Calls with one state never overlap but may come from several threads,
- * and no lock is held. Only `next` is required. An iterator that is released
- * waits for a running `next`, which must return.
+ * once per successful `open`. Calls with one state never overlap but may come
+ * from several threads, and no lock is held. Only `next` is required. An
+ * iterator that is released waits for a running `next`, which must return.
  */
 typedef struct tg_generator {
     tg_status (*open)(void *user, void **out_state);
@@ -219,8 +219,8 @@ TG_DEFINE_AUTO(tg_iterator)
  * another dtype or shape, as for the short last batch, is replaced.
  *
  * Returns TG_OK; TG_END_OF_DATA after the last element, which sets no error
- * record; or an error. If the slots do not fit, or memory is short, the element is not
- * lost: the next tg_next delivers it. TG_ERROR_BUSY in a callback of this
+ * record; or an error. If the slots do not fit, or memory is short, the element
+ * is not lost: the next tg_next delivers it. TG_ERROR_BUSY in a callback of this
  * iterator.
  */
 TG_API tg_status tg_next_at(tg_iterator *iterator, const tg_result *results,

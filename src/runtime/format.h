@@ -22,9 +22,9 @@ void tgi_format_view(const tgi_view *view, tgi_strbuf *out);
 void tgi_format_type(const tgi_view *view, tgi_strbuf *out);
 
 /*
- * Formats the text of a print: %v is replaced by the next value, %t by its dtype
- * and shape, %% by a percent sign. Everything else, including a %v without a
- * value, is copied.
+ * Formats the text of a print: %v is replaced by the next value, %t by its
+ * dtype and shape, %% by a percent sign. Everything else, including a %v
+ * without a value, is copied.
  */
 void tgi_format_print(const char *format, const tgi_view *values,
                       size_t n_values, tgi_strbuf *out);

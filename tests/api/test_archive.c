@@ -181,8 +181,10 @@ Test(archive, tensors_of_our_files_are_views)
     for (int i = 0; i < 2; i++) {
         const char *path = file_path(&f, suffixes[i]);
         tg_archive *a = tg_archive_create(f.ctx);
-        add(a, "odd", tg_tensor_create(f.ctx, TG_U8, TG_DIMS(COUNT + 1), tg_zeros()));
-        add(a, "even", tg_tensor_create(f.ctx, TG_F64, TG_DIMS(COUNT), tg_zeros()));
+        add(a, "odd",
+            tg_tensor_create(f.ctx, TG_U8, TG_DIMS(COUNT + 1), tg_zeros()));
+        add(a, "even",
+            tg_tensor_create(f.ctx, TG_F64, TG_DIMS(COUNT), tg_zeros()));
         check_works(tg_archive_save(a, path));
         tg_archive_release(a);
         const size_t before = tg_live_bytes();

@@ -492,7 +492,8 @@ typedef struct training {
 
 static network make_network(tg_context *ctx, bool is_velocity)
 {
-    const tg_initial w = is_velocity ? tg_zeros() : tg_seeded(tg_normal(0, 0.5), 3);
+    const tg_initial w =
+        is_velocity ? tg_zeros() : tg_seeded(tg_normal(0, 0.5), 3);
     return (network){
         {tg_variable_create(ctx, "w", TG_F32, TG_DIMS(INPUTS, HIDDEN), w),
          tg_variable_create(ctx, "b", TG_F32, TG_DIMS(HIDDEN), tg_zeros())},

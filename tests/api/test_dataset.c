@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_dataset.c - datasets beyond the promises: files, result slots, bound calls
- * that iterators feed, generators, caches, interleaving, threads, forks, and
- * failing allocations.
+ * test_dataset.c - datasets beyond the promises: files, result slots, bound
+ * calls that iterators feed, generators, caches, interleaving, threads, forks,
+ * and failing allocations.
  */
 #include <pthread.h>
 #include <stdatomic.h>

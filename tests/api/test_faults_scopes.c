@@ -156,7 +156,8 @@ static bool slot_scenario(void)
         cr_assert(y == before && sum == 6, "a failure changes no slot");
         return false;
     }
-    TG_AUTO(tg_bound) b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&sum, TG_FRESH(&y)));
+    TG_AUTO(tg_bound) b =
+        tg_bind(f, TG_ARGS(x), TG_RESULTS(&sum, TG_FRESH(&y)));
     return b && !tg_run(b) && sum == 6;
 }
 

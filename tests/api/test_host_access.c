@@ -116,10 +116,11 @@ Test(tensor, text_has_the_format_of_prints)
     session_begin(&s);
     tg_function *f = tg_function_create(s.ctx, print_argument, NULL, NULL);
     const float data[] = {1, -2.5f, INFINITY, 1e-20f, 0, 3};
-    tg_tensor *x[] = {tg_tensor_copy(s.ctx, data, TG_F32, TG_DIMS(2, 3)),
-                      tg_tensor_copy(s.ctx, data, TG_F32, TG_SCALAR),
-                      tg_tensor_create(s.ctx, TG_I64, TG_DIMS(9), tg_ones()),
-                      tg_tensor_create(s.ctx, TG_I8, TG_DIMS(0, 2), tg_zeros())};
+    tg_tensor *x[] = {
+        tg_tensor_copy(s.ctx, data, TG_F32, TG_DIMS(2, 3)),
+        tg_tensor_copy(s.ctx, data, TG_F32, TG_SCALAR),
+        tg_tensor_create(s.ctx, TG_I64, TG_DIMS(9), tg_ones()),
+        tg_tensor_create(s.ctx, TG_I8, TG_DIMS(0, 2), tg_zeros())};
     static const char *const types[] = {"f32[2,3]", "f32[]", "i64[9]",
                                         "i8[0,2]"};
     for (int i = 0; i < 4; i++) {

@@ -51,8 +51,8 @@ Test(npy, a_tensor_comes_back_as_it_was)
     for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
         for (int rank = 0; rank <= 3; rank++)
             for (int k = 0; k < 3; k++) {
-                tg_tensor *x =
-                    tg_tensor_create(f.ctx, dtypes[i], rank, dims[k], tg_zeros());
+                tg_tensor *x = tg_tensor_create(f.ctx, dtypes[i], rank, dims[k],
+                                                tg_zeros());
                 char *data = tg_tensor_data(x);
                 for (size_t b = 0; b < tg_tensor_bytes(x); b++)
                     data[b] = dtypes[i] == TG_BOOL ? b % 3 == 0 : (char)b;

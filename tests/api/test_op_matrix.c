@@ -436,9 +436,9 @@ static void run_case(tg_context *ctx, const op_case *c, way how)
         tg_function_create_named(ctx, c->name, callback, &r, &options);
     tg_tensor *result = NULL;
     printed[0] = '\0';
-    const tg_status status =
-        tg_call_at(f, args, how == CONSTANTS ? 0 : c->n_in,
-                   (const tg_result[]){TG_OUT(&result)}, c->n_out ? 1 : 0, TG_HERE);
+    const tg_status status = tg_call_at(f, args, how == CONSTANTS ? 0 : c->n_in,
+                                        (const tg_result[]){TG_OUT(&result)},
+                                        c->n_out ? 1 : 0, TG_HERE);
     cr_assert_eq(status, TG_OK, "%s.txt:%d: %s %s: %s", c->file, c->line,
                  c->name, way_names[how], tg_error(ctx));
     if (c->has_text)

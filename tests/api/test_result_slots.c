@@ -121,7 +121,8 @@ static void check_fresh(session *s)
     const tg_tensor *before = NULL;
     for (int i = 0; i < 6; i++) {
         /* The short last batch has another shape. */
-        tg_tensor *x = i == 5 ? f32_vector(s->ctx, 7) : f32_vector(s->ctx, 1, 2);
+        tg_tensor *x =
+            i == 5 ? f32_vector(s->ctx, 7) : f32_vector(s->ctx, 1, 2);
         check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(NULL, TG_FRESH(&y))));
         cr_assert_eq(tg_tensor_count(y), i == 5 ? 1 : 2);
         if (i > 0 && i < 5)

@@ -185,8 +185,8 @@ static void check_options(session *s)
     check_record(TG_ERROR_INVALID_ARGUMENT, "tg_function_options");
     cr_assert_null(tg_function_create(
         s->ctx, scale, NULL, TG_SIGNATURE(TG_SPEC(TG_DTYPE_NONE, 1))));
-    cr_assert_null(tg_function_create(s->ctx, scale, NULL,
-                                      TG_SIGNATURE(TG_SPEC(TG_F32, INT64_MIN))));
+    cr_assert_null(tg_function_create(
+        s->ctx, scale, NULL, TG_SIGNATURE(TG_SPEC(TG_F32, INT64_MIN))));
     tg_context_options words = {.struct_bytes = sizeof words, .jit = "maybe"};
     cr_assert_null(tg_context_create(&words));
     check_record(TG_ERROR_INVALID_ARGUMENT, "maybe");

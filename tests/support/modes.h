@@ -105,7 +105,8 @@ static inline tg_status note_status(outcome *out, tg_status status)
     return status;
 }
 
-/* Notes the status and message of a call whose assert fails with these texts. */
+/* Notes the status and message of a call whose assert fails with these
+   texts. */
 #define check_asserts(out, call, ...) \
     check_fails(note_status(out, call), TG_ERROR_ASSERT, __VA_ARGS__)
 

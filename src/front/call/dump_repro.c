@@ -488,9 +488,9 @@ static void write_result(const writer *w, size_t i)
                     i, (long long)bytes_of(w, ref, dims),
                     dtype_code(tgi_graph_node(w->graph, ref)->dtype));
     write_shape(w, ref);
-    tgi_strbuf_addf(w->out,
-                    ");\n    check(y[%zu]);\n    results[%zu] = TG_OUT(&y[%zu]);\n",
-                    i, i, i);
+    tgi_strbuf_addf(
+        w->out, ");\n    check(y[%zu]);\n    results[%zu] = TG_OUT(&y[%zu]);\n",
+        i, i, i);
 }
 
 /* A function that creates the arguments and calls the function once. */

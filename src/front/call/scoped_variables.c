@@ -162,8 +162,8 @@ static tg_variable *find_or_create(const request *r, bool is_later_trace)
 static tg_variable *get_variable(request *r, const char *name)
 {
     if (!r->ctx || !name || !*name) {
-        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, r->site, "%s: the %s", who_gets,
-                      r->ctx ? "name is empty" : "context is NULL");
+        tgi_error_set(TG_ERROR_INVALID_ARGUMENT, r->site, "%s: the %s",
+                      who_gets, r->ctx ? "name is empty" : "context is NULL");
         return NULL;
     }
     if (r->ctx->is_closed) {

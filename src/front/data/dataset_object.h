@@ -4,8 +4,9 @@
  * produce its elements in one iteration.
  *
  * A cursor runs one pass after another: start begins a pass, next pulls
- * elements up to TG_END_OF_DATA. After an error, next continues behind the
- * element that failed. Chains are at most TG_MAX_NESTING deep, so recursion is bounded.
+ * elements up to TG_END_OF_DATA. After an error, next continues after the
+ * element that failed. Chains are at most TG_MAX_NESTING deep, so recursion is
+ * bounded.
  */
 #ifndef TGI_DATASET_OBJECT_H
 #define TGI_DATASET_OBJECT_H

@@ -6,8 +6,8 @@
  * elements are produced.
  *
  * A thread always adds a slot after each pull and ends with TG_END_OF_DATA, or
- * when it is stopped. So a consumer, which may be the thread of another prefetch that
- * is to stop, waits no longer than one pull takes.
+ * when it is stopped. So a consumer, which may be the thread of another prefetch
+ * that is to stop, waits no longer than one pull takes.
  */
 #include <string.h>
 

@@ -140,7 +140,8 @@ static tg_status list_and_fill(tg_variable *variable, const char *who,
 {
     tg_context *ctx = variable->ctx;
     tgi_lock *lock = &variable->group->lock;
-    /* False: this thread holds it, by a map or a call around a host function. */
+    /* False: this thread holds it, by a map or a call around a host
+       function. */
     const bool is_acquired = tgi_lock_acquire(lock);
     tg_status status = add_to_context(ctx, variable, name, out_is_taken);
     const bool is_listed = !status;

@@ -136,8 +136,8 @@ static void record_failure(tg_trace *t, const tg_value *in, void *user)
 }
 
 /*
- * The condition; 0 after a failure, which sticks. A plain integer is a condition
- * as in C, because true, false and comparisons have type int there.
+ * The condition; 0 after a failure, which sticks. A plain integer is a
+ * condition as in C, because true, false and comparisons have type int there.
  */
 static tgi_ref condition_operand(tgi_control *c, tg_operand condition)
 {

@@ -142,7 +142,7 @@ Test(tensor, bad_arguments_are_refused)
                     "data is not aligned to its elements of 4 bytes");
     check_no_tensor(tg_tensor_copy(s.ctx, NULL, TG_F32, TG_DIMS(2)),
                     TG_ERROR_INVALID_ARGUMENT,
-                    "tg_tensor_copy: data is NULL");
+                    "tg_tensor_copy: the initial data is NULL");
     cr_assert_str_eq(tg_error_last()->function, "tg_tensor_copy");
     cr_assert_eq(tg_error_last()->context, s.ctx);
     session_end(&s);

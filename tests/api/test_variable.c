@@ -218,7 +218,7 @@ Test(variable, bad_arguments_are_refused)
     tg_initial unknown = {.kind = (tg_initial_kind)9};
     check_no_variable(
         tg_variable_create(s.ctx, "v", TG_F32, TG_SCALAR, unknown),
-        TG_ERROR_INVALID_ARGUMENT, "kind 9 is invalid");
+        TG_ERROR_INVALID_ARGUMENT, "9 is not a kind of initial value");
     tg_variable_options options = TG_VARIABLE_OPTIONS_INIT;
     options.group = tg_group_create(other.ctx);
     check_no_variable(tg_variable_create_with(s.ctx, "v", TG_F32, TG_SCALAR,

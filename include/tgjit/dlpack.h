@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dlpack.h - tensors shared with other libraries in the same process (NumPy,
- * PyTorch, JAX, CuPy …) through the structs of DLPack, without a copy where
- * that is possible. The structs are those of <dlpack/dlpack.h>, which may be
- * included before or after this header and is not needed by it.
+ * dlpack.h - shares tensors with other libraries in the process (NumPy,
+ * PyTorch, JAX …) through DLPack. The structs are those of <dlpack/dlpack.h>,
+ * which this header does not need; it may be included before or after it.
  */
 #ifndef TGJIT_DLPACK_H
 #define TGJIT_DLPACK_H
@@ -16,11 +15,11 @@ struct DLManagedTensor;          /* DLPack before 1.0 */
 struct DLManagedTensorVersioned; /* DLPack 1.x */
 
 /*
- * The tensor's memory as a struct of DLPack: no copy, strides filled. It keeps
- * the tensor alive until its consumer calls the deleter, from any thread.
- * Whoever writes to the memory while calls use the tensor must see to it that
- * they do not meet. NULL on failure: the unversioned struct cannot say that
- * memory is read-only, so such a tensor is INVALID_ARGUMENT there.
+ * Exports a tensor without copying; strides are always filled. The struct
+ * retains the tensor until the consumer calls its deleter, from any thread. The
+ * caller must not let a consumer write while a call uses the tensor. NULL on
+ * failure; the unversioned struct has no read-only flag, so exporting a
+ * read-only tensor that way is INVALID_ARGUMENT.
  */
 TG_API TG_MUST_CHECK struct DLManagedTensor *
 tg_tensor_to_dlpack(tg_tensor *tensor);
@@ -28,16 +27,15 @@ TG_API TG_MUST_CHECK struct DLManagedTensorVersioned *
 tg_tensor_to_dlpack_versioned(tg_tensor *tensor);
 
 /*
- * A tensor of what a producer exported; memory of the CPU only. It uses the
- * producer's memory if that is row-major without gaps and aligned to its
- * elements, else a copy of it. Memory that the producer marked read-only is
- * refused as a result of calls, and must not be written through
- * tg_tensor_data.
+ * Imports a tensor in CPU memory. Memory that is row-major, without gaps and
+ * aligned to its elements is used in place; otherwise the tensor is a copy. A
+ * tensor over memory marked read-only is rejected as a result of calls, and
+ * must not be written through tg_tensor_data.
  *
- * Takes over `managed` in any case: its deleter is called exactly once, when
- * the memory is not used any more, and before this returns if it was copied or
- * on failure. DTYPE for element types that the library does not have and for
- * vectors of them (lanes), UNSUPPORTED for other devices and versions.
+ * Always takes ownership of `managed`: its deleter is called exactly once, when
+ * the tensor is released, or before this returns if the memory was copied or
+ * the import failed. NULL on failure: DTYPE for unsupported dtypes and for
+ * lanes other than 1, UNSUPPORTED for other devices and major versions.
  */
 TG_API TG_MUST_CHECK tg_tensor *
 tg_tensor_from_dlpack(tg_context *ctx, struct DLManagedTensor *managed);

@@ -2,17 +2,16 @@
 /*
  * file.h - tensors and variables in files: .npy, .npz, .safetensors and CSV.
  *
- * Reading. Nothing in a file is trusted: every length is checked against the
- * size of the file before it is used, and a damaged file is TG_ERROR_FILE.
- * Elements are used in place, in a private mapping of the file, where their
- * dtype, order and alignment allow it: writing to such a tensor changes memory
- * of the process, never the file. A mapped file may be replaced or removed, as
- * the functions below do it, but a process that touches a mapping whose file
- * was cut short gets SIGBUS; where others may do that, set `no_map`.
+ * Reading. File contents are untrusted: every length is checked against the
+ * file size before use, and a damaged file is TG_ERROR_FILE. If dtype, order
+ * and alignment allow it, a tensor is a view of a private mapping of the file:
+ * writing to the tensor never changes the file. A mapped file may be replaced
+ * or deleted, but reading a mapping whose file was truncated raises SIGBUS. Set
+ * `no_map` if other programs may truncate the file.
  *
- * Writing. A file is replaced as a whole: written under a temporary name in its
- * directory, synchronised with the disk, then renamed. If that fails, the old
- * file is as it was. A symbolic link is replaced, not followed.
+ * Writing is atomic: the file is written under a temporary name in the same
+ * directory, synchronised with the disk and renamed. On failure the old file is
+ * unchanged. A symbolic link is replaced, not followed.
  */
 #ifndef TGJIT_FILE_H
 #define TGJIT_FILE_H
@@ -28,7 +27,7 @@ typedef struct tg_archive tg_archive;
 typedef struct tg_load_options {
     size_t struct_bytes; /* sizeof(tg_load_options) */
     bool no_map;         /* read the file into memory instead of mapping it */
-    bool allow_missing;  /* variables that the file lacks keep their contents */
+    bool allow_missing;  /* variables without a tensor keep their contents */
     bool allow_extra;    /* tensors without a variable are ignored */
 } tg_load_options;
 
@@ -37,28 +36,27 @@ typedef struct tg_load_options {
 /* -- .npy: one array ------------------------------------------------------- */
 
 /*
- * The array of a .npy file of version 1.0, 2.0 or 3.0, as numpy.save writes
- * it. In C order and with the byte order of the machine it is mapped, else
- * converted into memory of the tensor's own. DTYPE for element types that the
- * library does not have, FILE for anything else.
+ * Loads a .npy file (version 1.0, 2.0 or 3.0). An array in C order and native
+ * byte order is mapped; any other is converted into memory owned by the tensor.
+ * NULL on failure: DTYPE for an unsupported dtype, OVERFLOW if the size exceeds
+ * 64 bits, FILE if the file cannot be read or is not a valid .npy file.
  */
 TG_API TG_MUST_CHECK tg_tensor *tg_npy_load(tg_context *ctx, const char *path);
 TG_API TG_MUST_CHECK tg_tensor *
 tg_npy_load_with(tg_context *ctx, const char *path,
                  const tg_load_options *options);
 
-/* Writes a tensor for numpy.load, and for tg_npy_load to map. */
+/* Saves a tensor as .npy, version 1.0, aligned for mapping. */
 TG_API TG_MUST_CHECK tg_status tg_npy_save(const tg_tensor *tensor,
                                            const char *path);
 
 /* -- Archives: named tensors ----------------------------------------------- */
 
 /*
- * An archive is a list of tensors with names, in the order of their addition,
- * and of metadata: pairs of strings. It is what a .npz or .safetensors file
- * holds. Names are UTF-8, not empty, without "__metadata__" and at most
- * TG_MAX_NAME_BYTES long. Nothing leaves an archive, so what it lends lives as
- * long as the archive.
+ * An archive is the content of a .npz or .safetensors file: an ordered list of
+ * named tensors, and metadata (pairs of strings). Names are non-empty UTF-8 of
+ * at most TG_MAX_NAME_BYTES bytes; "__metadata__" is reserved. Entries are
+ * never removed: tensors and strings that an archive lends live as long as it.
  */
 #define TG_MAX_NAME_BYTES 65000
 
@@ -72,10 +70,10 @@ typedef enum tg_archive_format {
 TG_API TG_MUST_CHECK tg_archive *tg_archive_create(tg_context *ctx);
 
 /*
- * The archive in a .npz or .safetensors file; its first bytes tell which. Only
- * its table of contents is read: tensors are read when they are asked for.
- * FILE if the table is damaged: names twice, data outside of the file or used
- * twice, or gaps in a .safetensors file.
+ * Opens a .npz or .safetensors file; the format is detected from its contents.
+ * Reads only the table of contents; tensors are read on request. NULL and FILE
+ * if the table is invalid: duplicate names, data out of range or overlapping,
+ * or gaps in a .safetensors file.
  */
 TG_API TG_MUST_CHECK tg_archive *tg_archive_load(tg_context *ctx,
                                                  const char *path);
@@ -88,9 +86,9 @@ TG_API void tg_archive_release(tg_archive *archive);
 TG_DEFINE_AUTO(tg_archive)
 
 /*
- * Writes all tensors and metadata. The format is that of the suffix (.npz or
- * .safetensors, else INVALID_ARGUMENT), or the one given. Tensors of a file
- * that nobody has asked for are read; if one cannot be, nothing is written.
+ * Saves all tensors and metadata, in the given format or that of the suffix
+ * (.npz or .safetensors; any other is INVALID_ARGUMENT). Tensors not yet read
+ * from the archive's own file are read first; if one fails, nothing is written.
  */
 TG_API TG_MUST_CHECK tg_status tg_archive_save(tg_archive *archive,
                                                const char *path);
@@ -98,33 +96,33 @@ TG_API TG_MUST_CHECK tg_status tg_archive_save_as(tg_archive *archive,
                                                   const char *path,
                                                   tg_archive_format format);
 
-/* Number of tensors, and their names; NULL from the number on. */
+/* Number of tensors; name of tensor i, NULL if i is out of range. */
 TG_API size_t tg_archive_count(tg_archive *archive);
 TG_API const char *tg_archive_name(tg_archive *archive, size_t i);
 TG_API bool tg_archive_has(tg_archive *archive, const char *name);
 
 /*
- * The tensor of that name, lent. NULL and STATE if there is none; DTYPE if the
- * library does not have its element type (F16, BF16, complex …); FILE if its
+ * Returns the tensor of that name, lent. NULL on failure: STATE if there is
+ * none; DTYPE if its dtype is unsupported (F16, BF16, complex …); FILE if its
  * data is damaged; UNSUPPORTED if it is compressed and the library was built
  * without zlib.
  */
 TG_API TG_MUST_CHECK tg_tensor *tg_archive_get(tg_archive *archive,
                                                const char *name);
 
-/* Adds a tensor, which the archive retains: later changes of its elements are
-   saved. STATE if the name is taken. */
+/* Adds a tensor and retains it; saving the archive reads its elements. STATE if
+   the name exists. */
 TG_API TG_MUST_CHECK tg_status tg_archive_add(tg_archive *archive,
                                               const char *name,
                                               tg_tensor *tensor);
 
-/* The metadata under a key, lent; NULL if there is none. */
+/* Value of a metadata key, lent; NULL if there is none. */
 TG_API const char *tg_archive_metadata(tg_archive *archive, const char *key);
 
-/* Key number i of the metadata, lent; NULL from their number on. */
+/* Metadata key i, lent; NULL if i is out of range. */
 TG_API const char *tg_archive_metadata_key(tg_archive *archive, size_t i);
 
-/* Adds metadata: UTF-8. STATE if the key is taken. */
+/* Adds metadata (UTF-8). STATE if the key exists. */
 TG_API TG_MUST_CHECK tg_status tg_archive_add_metadata(tg_archive *archive,
                                                        const char *key,
                                                        const char *value);
@@ -132,13 +130,17 @@ TG_API TG_MUST_CHECK tg_status tg_archive_add_metadata(tg_archive *archive,
 /* -- Variables and bundles in archives ------------------------------------- */
 
 /*
- * Adds copies of the contents of variables, under "PREFIX.NAME", or NAME if
- * the prefix is NULL or "". All are copied at one moment: no call of another
- * thread is seen half done. A member of a bundle is named as C would write it,
- * "first.weights"; members that are NULL are left out. All or none are added.
+ * Adds copies of variables as "PREFIX.NAME", or NAME if the prefix is NULL or
+ * "". All variables are locked while they are copied, so the copy is a state
+ * between two calls. On failure nothing is added.
  *
- * STATE if a variable has no contents yet, or a name is taken; BUSY in a
- * callback of a call that uses one.
+ * The NAME of a bundle member is its path in C, "first.weights"; NULL members
+ * are skipped. The NAME of a listed variable is tg_variable_name: the second
+ * "w" of a context is named "w_1" in a file too. Use bundles if a model may be
+ * created more than once.
+ *
+ * STATE if a variable is uninitialised or a name exists; BUSY if called from a
+ * callback of a call that uses one of the variables.
  */
 TG_API TG_MUST_CHECK tg_status
 tg_archive_add_bundle(tg_archive *archive, const char *prefix,
@@ -148,11 +150,12 @@ tg_archive_add_variables(tg_archive *archive, const char *prefix,
                          tg_variable *const *variables, size_t n_variables);
 
 /*
- * Assigns the tensors of an archive to the variables, at one moment as above.
- * Before anything is written, all names, dtypes, shapes and data are checked:
- * STATE if a variable has no tensor, or a tensor under the prefix no variable
- * (see tg_load_options); DTYPE or SHAPE if they differ; STATE if a variable
- * that is listed twice would get two values. Then no variable has changed.
+ * Assigns tensors of an archive to variables, named as above. Checks all names,
+ * dtypes, shapes and data first, then assigns all variables under their locks.
+ * On failure no variable has changed: STATE if a variable has no tensor, a
+ * tensor under the prefix has no variable (see tg_load_options), or a variable
+ * that is listed twice would get two values; DTYPE or SHAPE if specs differ;
+ * BUSY as above; else as tg_archive_get.
  */
 TG_API TG_MUST_CHECK tg_status
 tg_archive_get_bundle(tg_archive *archive, const char *prefix,
@@ -163,7 +166,7 @@ tg_archive_get_variables(tg_archive *archive, const char *prefix,
                          tg_variable *const *variables, size_t n_variables,
                          const tg_load_options *options);
 
-/* The same with a file of its own; there must be a variable. */
+/* The same with a file. INVALID_ARGUMENT if there is no variable. */
 TG_API TG_MUST_CHECK tg_status tg_bundle_save(const tg_bundle_type *type,
                                               const void *bundle,
                                               const char *path);
@@ -196,30 +199,31 @@ typedef struct tg_csv_options {
 
 #define TG_CSV_OPTIONS_INIT TG_OPTIONS_INIT(tg_csv_options)
 
-/* Columns that are next to each other and make one tensor. */
+/* Adjacent columns that form one tensor. */
 typedef struct tg_csv_columns {
     tg_dtype dtype;   /* TG_DTYPE_NONE: f32 */
-    const char *name; /* of the first, in the header; NULL: `first` */
-    int64_t first;    /* its number, from 0 on */
-    int64_t n;        /* 0: one column, as a vector; n: as [rows, n];
-                         TG_CSV_REST: all that follow, as [rows, …] */
+    const char *name; /* header name of the first column; NULL: use `first` */
+    int64_t first;    /* index of the first column */
+    int64_t n;        /* 0: one column, shape [rows]; n: shape [rows, n];
+                         TG_CSV_REST: through the last column */
 } tg_csv_columns;
 
 #define TG_CSV_REST ((int64_t)-1)
 
 /*
- * All of a CSV file as one tensor [rows, columns]. Fields may be quoted ("a
- * quote is """); blanks around other fields and empty lines are skipped. Every
- * row has as many fields as the first. Numbers are decimal, rounded to
- * nearest; nan and inf are floats; bools are 0, 1, true and false. A bad row is
- * TG_ERROR_FILE at FILE:LINE, with column and field. `path` may be a pipe.
+ * Reads a CSV file into one tensor [rows, columns]. Fields may be quoted, with
+ * "" for a quote; blanks around unquoted fields and empty lines are skipped.
+ * All rows must have the same number of fields. Numbers are decimal, correctly
+ * rounded and independent of the locale; floats may be nan and inf, bools are
+ * 0, 1, true or false. An invalid row is TG_ERROR_FILE; the message begins with
+ * PATH:LINE and names the column and the field. `path` may be a pipe.
  */
 TG_API TG_MUST_CHECK tg_tensor *tg_csv_load(tg_context *ctx, const char *path,
                                             const tg_csv_options *options);
 
 /*
- * One tensor for each of n_groups groups of columns, in out_tensors; all NULL
- * on failure. Columns in no group may hold any text.
+ * As tg_csv_load, but reads one tensor per group of columns into out_tensors;
+ * on failure all are NULL. Columns outside all groups may hold any text.
  */
 TG_API TG_MUST_CHECK tg_status
 tg_csv_load_columns(tg_context *ctx, const char *path,

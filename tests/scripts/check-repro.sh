@@ -21,7 +21,8 @@ build_program()
         -o "$folder/program" libtgjit.la
 }
 
-for example in batches bundle counter hot_loop; do
+for example in hot_loop from_tensorflow/01_shared_counter \
+    from_tensorflow/02_bundle_signature from_tensorflow/03_batches; do
     TGJIT_DUMP=repro TGJIT_DUMP_DIR=$folder examples/$example \
         >/dev/null 2>&1 || exit 1
 done

@@ -58,14 +58,14 @@ tg_status tgi_error_memory(void)
     return tgi_error_set(TG_ERROR_OUT_OF_MEMORY, TGI_NO_SITE, "out of memory");
 }
 
-tg_status tgi_error_file(const char *path, const char *done, int reason)
+tg_status tgi_error_file(const char *action, const char *path, int reason)
 {
     char buf[128];
     if (reason == ENOMEM)
         return tgi_error_memory();
-    return tgi_error_set(TG_ERROR_FILE, TGI_NO_SITE,
-                         "%s: %.600s cannot be %s: %s", tgi_api_function(),
-                         path, done, strerror_r(reason, buf, sizeof(buf)));
+    return tgi_error_set(TG_ERROR_FILE, TGI_NO_SITE, "%s: cannot %s %.600s: %s",
+                         tgi_api_function(), action, path,
+                         strerror_r(reason, buf, sizeof(buf)));
 }
 
 void tgi_error_locate(tg_site site, const char *who)

@@ -25,9 +25,9 @@ tg_status tgi_error_setv(tg_status status, tg_site site, const char *format,
 /* Records and returns TG_ERROR_OUT_OF_MEMORY. */
 tg_status tgi_error_memory(void);
 
-/* TG_ERROR_FILE: "FUNCTION: PATH cannot be DONE: " and the text of the errno
-   `reason`; ENOMEM is TG_ERROR_OUT_OF_MEMORY. */
-tg_status tgi_error_file(const char *path, const char *done, int reason);
+/* Records and returns TG_ERROR_FILE: "FUNCTION: cannot ACTION PATH: " and the
+   text of the errno `reason`. ENOMEM is TG_ERROR_OUT_OF_MEMORY. */
+tg_status tgi_error_file(const char *action, const char *path, int reason);
 
 /*
  * Prefixes the site and, if not NULL, `who` to a record without a site, such as

@@ -51,8 +51,8 @@ Test(npy, a_tensor_comes_back_as_it_was)
     for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
         for (int rank = 0; rank <= 3; rank++)
             for (int k = 0; k < 3; k++) {
-                tg_tensor *x = tg_tensor_create(f.ctx, dtypes[i], rank, dims[k],
-                                                tg_zeros());
+                tg_tensor *x =
+                    tg_tensor_create(f.ctx, dtypes[i], rank, dims[k], tg_zeros());
                 char *data = tg_tensor_data(x);
                 for (size_t b = 0; b < tg_tensor_bytes(x); b++)
                     data[b] = dtypes[i] == TG_BOOL ? b % 3 == 0 : (char)b;
@@ -321,7 +321,7 @@ Test(npy, other_files_are_refused)
                                                 "\xff\xff\xff\xff{")));
     check_record(TG_ERROR_FILE, "ends inside of its .npy header");
     cr_assert_null(tg_npy_load(f.ctx, file_path(&f, "missing")));
-    check_record(TG_ERROR_FILE, "tg_npy_load: ", "missing cannot be read: No ");
+    check_record(TG_ERROR_FILE, "tg_npy_load: cannot read ", "missing: No ");
     cr_assert_null(tg_npy_load(f.ctx, f.folder));
     check_record(TG_ERROR_FILE, "is not a regular file");
     cr_assert_null(tg_npy_load(f.ctx, NULL));
@@ -352,7 +352,7 @@ Test(npy, a_pipe_is_refused_at_once, .timeout = 30)
     cr_assert_null(tg_npy_load(f.ctx, path));
     check_record(TG_ERROR_FILE, "is not a regular file");
     tg_tensor *x = f32_vector(f.ctx, 1);
-    check_fails(tg_npy_save(x, path), TG_ERROR_FILE, "cannot be written");
+    check_fails(tg_npy_save(x, path), TG_ERROR_FILE, "cannot write");
     tg_tensor_release(x);
     files_end(&f, 1);
 }
@@ -392,13 +392,13 @@ Test(npy, a_file_that_cannot_be_written_stays_as_it_was)
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &low), 0);
     const tg_status status = tg_npy_save(x, path);
     cr_assert_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
-    check_fails(status, TG_ERROR_FILE, "x.npy cannot be written: File too");
+    check_fails(status, TG_ERROR_FILE, "cannot write ", "x.npy: File too");
     cr_assert(same_bytes(path, "as it was", 9));
     check_fails(tg_npy_save(x, file_path(&f, "none/x.npy")), TG_ERROR_FILE,
-                "cannot be written: No such file");
-    check_fails(tg_npy_save(x, f.folder), TG_ERROR_FILE, "cannot be written");
+                "cannot write", "No such file");
+    check_fails(tg_npy_save(x, f.folder), TG_ERROR_FILE, "cannot write");
     check_fails(tg_npy_save(x, file_path(&f, "")), TG_ERROR_FILE,
-                "cannot be written");
+                "cannot write");
     check_fails(tg_npy_save(NULL, path), TG_ERROR_INVALID_ARGUMENT,
                 "the tensor is NULL");
     check_fails(tg_npy_save(x, NULL), TG_ERROR_INVALID_ARGUMENT,

@@ -180,7 +180,7 @@ static tg_status write_object_and_header(const char *path,
         if (dir >= 0)
             close(dir);
         if (reason)
-            status = tgi_error_file(path, "written", reason);
+            status = tgi_error_file("write", path, reason);
     }
     tgi_strbuf_deinit(&object_name);
     tgi_strbuf_deinit(&header_name);

@@ -121,7 +121,7 @@ static tg_status write_locked(tg_archive *archive, const char *path,
                      : tgi_safetensors_write(archive, &file);
         reason = tgi_atomic_file_end(&file, reason);
     }
-    return reason ? tgi_error_file(path, "written", reason) : TG_OK;
+    return reason ? tgi_error_file("write", path, reason) : TG_OK;
 }
 
 tg_status tgi_archive_write(tg_archive *archive, const char *path,

@@ -30,7 +30,7 @@ tg_status tgi_csv_open(tgi_csv_reader *reader, const char *path,
         return tgi_error_memory();
     reader->fd = open(path, O_RDONLY | O_CLOEXEC);
     if (reader->fd < 0)
-        return tgi_error_file(path, "read", errno);
+        return tgi_error_file("read", path, errno);
     return TG_OK;
 }
 
@@ -66,7 +66,7 @@ static tg_status fill(tgi_csv_reader *reader)
     while (reader->next == reader->end && !reader->is_at_end) {
         const ssize_t got = read(reader->fd, reader->buf, BUF_BYTES);
         if (got < 0 && errno != EINTR)
-            return tgi_error_file(reader->path, "read", errno);
+            return tgi_error_file("read", reader->path, errno);
         reader->next = 0;
         reader->end = got > 0 ? (size_t)got : 0;
         reader->is_at_end = got == 0;

@@ -83,7 +83,7 @@ static tg_status map_file(int fd, const char *path, size_t n,
         data = mmap(NULL, n, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_NORESERVE, fd, 0);
         if (data == MAP_FAILED)
-            return tgi_error_file(path, "read", errno);
+            return tgi_error_file("read", path, errno);
     }
     *out_bytes = bytes_create(path, TGI_BYTES_MAPPED, data, n);
     if (*out_bytes)
@@ -107,7 +107,7 @@ static tg_status read_file(const tg_context *ctx, int fd, const char *path,
             status = tgi_file_error(TG_ERROR_FILE, path,
                                     "was cut short while it was read");
         else if (errno != EINTR)
-            status = tgi_error_file(path, "read", errno);
+            status = tgi_error_file("read", path, errno);
     }
     if (status) {
         tgi_file_bytes_release(*out_bytes);
@@ -121,7 +121,7 @@ static tg_status open_regular(const tg_context *ctx, int fd, const char *path,
 {
     struct stat info;
     if (fstat(fd, &info) != 0)
-        return tgi_error_file(path, "read", errno);
+        return tgi_error_file("read", path, errno);
     if (!S_ISREG(info.st_mode))
         TGI_FILE_FAIL(path, "is not a regular file");
     if ((uintmax_t)info.st_size > PTRDIFF_MAX)
@@ -138,7 +138,7 @@ tg_status tgi_file_bytes_open(const tg_context *ctx, const char *path,
     /* O_NONBLOCK: a pipe without a writer is refused, not waited for. */
     const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0)
-        return tgi_error_file(path, "read", errno);
+        return tgi_error_file("read", path, errno);
     const tg_status status = open_regular(ctx, fd, path, no_map, out_bytes);
     close(fd);
     return status;

@@ -140,7 +140,7 @@ static tg_status save(const tg_tensor *tensor, const char *path)
         reason = tgi_atomic_file_end(&file, reason);
     }
     tgi_strbuf_deinit(&header);
-    return reason ? tgi_error_file(path, "written", reason) : TG_OK;
+    return reason ? tgi_error_file("write", path, reason) : TG_OK;
 }
 
 tg_status tg_npy_save(const tg_tensor *tensor, const char *path)

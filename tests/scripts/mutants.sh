@@ -46,9 +46,11 @@ make_copy()
 make_tests()
 {
     programs=$(printf '%s' "$tests" | sed '/^$/d; s/ .*//; s|^|tests/|')
+    # The tests of a folder find the code generator beside them.
+    links=$(printf '%s\n' "$programs" | sed 's|/[^/]*$|/libtgjit-llvm.so|' |
+        sort -u)
     # shellcheck disable=SC2086
-    (cd "$build" && ${MAKE-make} -j"$jobs" libtgjit-llvm.la \
-        tests/libtgjit-llvm.so $programs) \
+    (cd "$build" && ${MAKE-make} -j"$jobs" libtgjit-llvm.la $links $programs) \
         >"$log" 2>&1 </dev/null
 }
 

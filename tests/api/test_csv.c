@@ -374,9 +374,9 @@ Test(csv, bad_groups_are_refused)
     cr_assert_null(tg_csv_load(NULL, path, NULL));
     cr_assert_null(tg_csv_load(f.ctx, NULL, NULL));
     cr_assert_null(tg_csv_load(f.ctx, f.folder, NULL));
-    check_record(TG_ERROR_FILE, ": Is a directory");
+    check_record(TG_ERROR_FILE, "cannot read ", ": Is a directory");
     cr_assert_null(tg_csv_load(f.ctx, file_path(&f, "none"), NULL));
-    check_record(TG_ERROR_FILE, ": No such file");
+    check_record(TG_ERROR_FILE, "cannot read ", ": No such file");
     files_end(&f, 1);
 }
 

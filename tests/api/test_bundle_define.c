@@ -171,8 +171,8 @@ static void gradients_wrongly(tg_trace *t, const tg_value *in, void *user)
 Test(bundle, gradients_of_a_bundle_report_wrong_use)
 {
     static const char *const messages[] = {
-        "bundle_gradients: bundle 'model' has 4 trainable variables, but there "
-        "is room for 3",
+        ("bundle_gradients: bundle 'model' has 4 trainable variables, but "
+         "there is room for 3"),
         "bundle_gradients: the bundle is NULL",
         "bundle_gradients: the bundle's type is NULL",
         "there is room for 0"};

@@ -40,7 +40,7 @@ Test(csv, files_may_be_written_in_many_ways)
         "1,2\n3,4",
         "1,2\r\n3,4\r\n",
         "1,2\r\n3,4\r",
-        "\xef\xbb\xbf" "1,2\n3,4\n",
+        ("\xef\xbb\xbf" "1,2\n3,4\n"),
         "\n\n1,2\n\n  \n3,4\n\n",
         " 1 ,\t2 \n3 , 4\n",
         "\"1\",\"2\"\n\"3\", \"4\" \n",

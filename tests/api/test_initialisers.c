@@ -33,7 +33,7 @@ typedef struct moments {
 
 static moments moments_of(const double *data)
 {
-    moments m = {0, 0, INFINITY, -INFINITY};
+    moments m = {0, 0, HUGE_VAL, -HUGE_VAL};
     for (int i = 0; i < COUNT; i++) {
         m.mean += data[i] / COUNT;
         m.low = fmin(m.low, data[i]);
@@ -56,7 +56,7 @@ Test(initialiser, distributions_have_their_moments_and_bounds)
         double mean, deviation, bound; /* of the distance from the mean */
     } cases[] = {
         {"uniform", tg_uniform(-1, 3), 1, 4 / sqrt(12), 2},
-        {"normal", tg_normal(2, 3), 2, 3, INFINITY},
+        {"normal", tg_normal(2, 3), 2, 3, HUGE_VAL},
         {"truncated", tg_truncated_normal(2, 3), 2, 3 * truncated, 6},
         {"glorot", tg_glorot(), 0, glorot, sqrt(3) * glorot},
         {"glorot_normal", tg_glorot_normal(), 0, glorot,

@@ -230,8 +230,8 @@ Test(npy, headers_may_vary_as_python_allows)
     static const char *const headers[] = {
         "{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }\n",
         "{\"shape\":(2,3),\"descr\":\"<f4\",\"fortran_order\":False}   \n",
-        " { 'shape' : ( 2L , 3L , ) , 'descr' : '=f4' , 'fortran_order' :"
-        " False , } ",
+        (" { 'shape' : ( 2L , 3L , ) , 'descr' : '=f4' , 'fortran_order' :"
+         " False , } "),
         "{'descr': 'f4', 'fortran_order': False, 'shape': (2, 3)}",
     };
     file_session f;

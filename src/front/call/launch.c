@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/checked.h"
 #include "base/fpenv.h"
 #include "front/call/dump_repro.h"
 #include "front/object/dump_file.h"
@@ -84,6 +83,15 @@ static tg_status set_variable_value(tgi_launch *launch, size_t param,
     return TG_OK;
 }
 
+/* Bytes of an array argument. They fit: its extents have been checked. */
+static int64_t arg_bytes(const tgi_arg *arg)
+{
+    int64_t bytes = tgi_dtype_bytes(arg->dtype);
+    for (int axis = 0; axis < arg->rank; axis++)
+        bytes *= arg->dims[axis];
+    return bytes;
+}
+
 static tg_status set_params(tgi_launch *launch, const tgi_args *args)
 {
     const tg_concrete *c = launch->concrete;
@@ -105,10 +113,7 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
             launch->param_bytes[p] = arg->variable->spec.bytes;
             TGI_TRY(set_variable_value(launch, p, arg->variable));
         } else if (arg->tensor || arg->data) {
-            /* The extents have been checked. */
-            (void)tgi_checked_bytes(arg->rank, arg->dims,
-                                    tgi_dtype_bytes(arg->dtype),
-                                    &launch->param_bytes[p]);
+            launch->param_bytes[p] = arg_bytes(arg);
             launch->params[p] = (void *)(uintptr_t)arg->data;
         } else {
             launch->param_bytes[p] = tgi_dtype_bytes(arg->dtype);
@@ -244,26 +249,19 @@ void tgi_launch_end(tgi_launch *launch)
 
 /* -- Results --------------------------------------------------------------- */
 
-tgi_spec tgi_launch_result_spec(const tgi_launch *launch, size_t i)
-{
-    const tgi_graph *graph = launch->concrete->graph;
-    tgi_spec spec = {
-        .dtype = tgi_graph_node(graph, graph->results.data[i])->dtype,
-        .rank = tgi_graph_shape(graph, graph->results.data[i])->rank,
-        .bytes = tgi_runner_result_bytes(launch->runner, i)};
-    if (spec.rank)
-        memcpy(spec.dims, tgi_runner_result_dims(launch->runner, i),
-               (size_t)spec.rank * sizeof(*spec.dims));
-    return spec;
-}
-
 /* Result i, for its slot. */
 static tgi_slot_result slot_result(const tgi_launch *launch, size_t i)
 {
-    return (tgi_slot_result){.who = launch->concrete->name,
-                             .what = "result",
-                             .number = i,
-                             .spec = tgi_launch_result_spec(launch, i)};
+    const tgi_graph *graph = launch->concrete->graph;
+    const tgi_ref ref = graph->results.data[i];
+    return (tgi_slot_result){
+        .who = launch->concrete->name,
+        .what = "result",
+        .number = i,
+        .dtype = tgi_graph_node(graph, ref)->dtype,
+        .rank = tgi_graph_shape(graph, ref)->rank,
+        .dims = tgi_runner_result_dims(launch->runner, i),
+        .bytes = tgi_runner_result_bytes(launch->runner, i)};
 }
 
 /* Checks new result tensors and temporaries against the memory limit. */

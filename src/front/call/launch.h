@@ -84,9 +84,6 @@ tg_status tgi_launch_bind_results(tgi_launch *launch,
                                   const tg_result *results, size_t n_results,
                                   tg_tensor **tensors, tg_site site);
 
-/* dtype and shape of result i. */
-tgi_spec tgi_launch_result_spec(const tgi_launch *launch, size_t i);
-
 /* Fails if a result overlaps another result, a variable, or a part of an
    argument. */
 tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site);

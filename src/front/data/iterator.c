@@ -135,10 +135,14 @@ static tg_status choose_tensors(const tg_iterator *it, const tg_result *results,
                      "tg_next: the element has %zu component%s, but %zu %s "
                      "requested",
                      it->element.n, TGI_PLURAL(it->element.n), n, TGI_WERE(n));
+        const tgi_spec *spec = it->element.list[i].spec;
         const tgi_slot_result result = {.who = "tg_next",
                                         .what = "component",
                                         .number = i,
-                                        .spec = *it->element.list[i].spec};
+                                        .dtype = spec->dtype,
+                                        .rank = spec->rank,
+                                        .dims = spec->dims,
+                                        .bytes = spec->bytes};
         const tg_result slot = fresh(&results[i]);
         if (takes_tensor(&slot))
             TGI_TRY(tgi_slot_choose_tensor(it->dataset->ctx, &result, &slot,

@@ -15,8 +15,8 @@ static tg_status fail_slot(const tgi_slot_result *result, tg_status status,
     char text[256];
     TGI_FAIL(status, site, "%s: %s %zu is %s, but the output %s", result->who,
              result->what, result->number,
-             tgi_spec_text(result->spec.dtype, result->spec.rank,
-                           result->spec.dims, text, sizeof(text)),
+             tgi_spec_text(result->dtype, result->rank, result->dims, text,
+                           sizeof(text)),
              slot);
 }
 
@@ -26,18 +26,29 @@ tg_status tgi_slot_check_number(const tgi_slot_result *result,
     char text[64];
     snprintf(text, sizeof(text), "is a number of type %s",
              tg_dtype_name(slot->dtype));
-    if (result->spec.dtype != slot->dtype)
+    if (result->dtype != slot->dtype)
         return fail_slot(result, TG_ERROR_DTYPE, text, site);
-    if (result->spec.bytes != (int64_t)tg_dtype_bytes(result->spec.dtype))
+    if (result->bytes != (int64_t)tg_dtype_bytes(result->dtype))
         return fail_slot(result, TG_ERROR_SHAPE, text, site);
     return TG_OK;
+}
+
+/* True if the tensor has the dtype and shape of the result. */
+static bool fits_result(const tg_tensor *tensor, const tgi_slot_result *result)
+{
+    const tgi_spec *spec = &tensor->spec;
+    if (spec->dtype != result->dtype || spec->rank != result->rank)
+        return false;
+    for (int axis = 0; axis < spec->rank; axis++)
+        if (spec->dims[axis] != result->dims[axis])
+            return false;
+    return true;
 }
 
 tg_status tgi_slot_choose_tensor(tg_context *ctx, const tgi_slot_result *result,
                                  const tg_result *slot, tg_tensor **out_tensor,
                                  tg_site site)
 {
-    const tgi_spec *spec = &result->spec;
     tg_tensor *given = *slot->as.tensor;
     if (given && given->ctx != ctx)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
@@ -47,14 +58,13 @@ tg_status tgi_slot_choose_tensor(tg_context *ctx, const tgi_slot_result *result,
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                  "%s: %s %zu: the memory of the tensor is read-only",
                  result->who, result->what, result->number);
-    if (given && !given->is_read_only &&
-        tgi_spec_equals(&given->spec, spec)) {
+    if (given && !given->is_read_only && fits_result(given, result)) {
         *out_tensor = given;
         return TG_OK;
     }
     if (!given || slot->is_fresh) {
-        *out_tensor = tg_tensor_create(ctx, spec->dtype, spec->rank, spec->dims,
-                                       tg_zeros());
+        *out_tensor = tg_tensor_create(ctx, result->dtype, result->rank,
+                                       result->dims, tg_zeros());
         return *out_tensor ? TG_OK : tg_error_last()->status;
     }
     char text[300] = "tensor is ";

@@ -14,7 +14,10 @@ typedef struct tgi_slot_result {
     const char *who;  /* the function */
     const char *what; /* "result" or "component" */
     size_t number;
-    tgi_spec spec;
+    tg_dtype dtype;
+    int rank;
+    const int64_t *dims; /* borrowed; unused for rank 0 */
+    int64_t bytes;
 } tgi_slot_result;
 
 /* Fails unless a C number can receive the result. */

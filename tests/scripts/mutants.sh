@@ -7,7 +7,7 @@
 #
 # Run in a build tree, by `make check-mutants'. The named tests are part of
 # `make check'; they must first pass without a fault. The last line is "N
-# caught, N survived".
+# caught, N survived, N broken"; a broken fault does not apply or does not build.
 
 srcdir=${srcdir-$(dirname "$0")/../..}
 list=$srcdir/tests/scripts/mutants.list
@@ -115,12 +115,14 @@ plant()
 try()
 {
     cp "$tree/$file" "$scratch/original" || die "$name: no file $file"
-    plant || die "$name: '$before' is not in $file, or more than once"
-    make_tests || {
-        tail -n 20 "$log"
-        die "$name: does not build"
-    }
-    if all_pass; then
+    if ! plant; then
+        n_broken=$((n_broken + 1))
+        echo "${name%%:*}: BROKEN: '$before' is not in $file exactly once"
+    elif ! make_tests; then
+        n_broken=$((n_broken + 1))
+        grep 'error' "$log" | head -n 3
+        echo "${name%%:*}: BROKEN: does not build"
+    elif all_pass; then
         n_survived=$((n_survived + 1))
         echo "${name%%:*}: SURVIVED"
     else
@@ -149,7 +151,7 @@ each_fault()
             esac
             name=''
             ;;
-        *) die "what is '$line'?" ;;
+        *) die "unexpected line '$line'" ;;
         esac
     done <<END
 $(cat "$list")
@@ -162,7 +164,7 @@ remember_tests()
     every="$every$tests"
 }
 
-wanted="$*" every='' n_caught=0 n_survived=0
+wanted="$*" every='' n_caught=0 n_survived=0 n_broken=0
 make_copy || {
     tail -n 20 "$log"
     die "no copy of the tree"
@@ -178,5 +180,5 @@ all_pass || {
     die "without any fault, $why fails"
 }
 each_fault try
-echo "$n_caught caught, $n_survived survived"
-test "$n_survived" = 0
+echo "$n_caught caught, $n_survived survived, $n_broken broken"
+test "$((n_survived + n_broken))" = 0

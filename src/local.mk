@@ -18,7 +18,8 @@ EXTRA_DIST += \
 	src/ir/README.md \
 	src/pass/README.md \
 	src/recipe/README.md \
-	src/runtime/README.md
+	src/runtime/README.md \
+	src/tools/README.md
 
 # -- src/base: memory, errors, logging, element types ------------------------
 

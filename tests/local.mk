@@ -478,6 +478,7 @@ script_tests = \
 	tests/scripts/check-matmul.sh \
 	tests/scripts/check-misuse.sh \
 	tests/scripts/check-module.sh \
+	tests/scripts/check-names.sh \
 	tests/scripts/check-nesting.sh \
 	tests/scripts/check-ops-doc.sh \
 	tests/scripts/check-python-files.sh \

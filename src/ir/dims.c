@@ -64,7 +64,8 @@ static bool is_non_negative(const tgi_dims *dims, tgi_dim dim)
 }
 
 /* True if the value of the expression cannot be negative. */
-static bool compute_non_negative(const tgi_dims *dims, const tgi_expr *expr)
+static bool compute_non_negative(const tgi_dims *dims,
+                                 const tgi_extent_expr *expr)
 {
     size_t n_non_negative = 0;
     bool no_negative_factor = true;
@@ -89,15 +90,16 @@ static bool compute_non_negative(const tgi_dims *dims, const tgi_expr *expr)
     return false;
 }
 
-static bool expr_equals(const tgi_expr *expr, tgi_expr_kind kind,
+static bool expr_equals(const tgi_extent_expr *expr, tgi_extent_expr_kind kind,
                         int64_t number, const tgi_term *terms, size_t n_terms)
 {
     return expr->kind == kind && expr->number == number &&
            tgi_terms_are_equal(expr->terms, expr->n_terms, terms, n_terms);
 }
 
-tgi_dim tgi_expr_intern(tgi_dims *dims, tgi_expr_kind kind, int64_t number,
-                        const tgi_term *terms, size_t n_terms)
+tgi_dim tgi_expr_intern(tgi_dims *dims, tgi_extent_expr_kind kind,
+                        int64_t number, const tgi_term *terms,
+                        size_t n_terms)
 {
     const int64_t head[] = {kind, number};
     const uint64_t hash = tgi_hash(terms, n_terms * sizeof *terms,
@@ -105,12 +107,12 @@ tgi_dim tgi_expr_intern(tgi_dims *dims, tgi_expr_kind kind, int64_t number,
     size_t probe = 0;
     uint32_t position;
     while ((position = tgi_index_next(&dims->expr_index, hash, &probe)) != 0) {
-        const tgi_expr *found = dims->exprs.data[position - 1];
+        const tgi_extent_expr *found = dims->exprs.data[position - 1];
         if (expr_equals(found, kind, number, terms, n_terms))
             return found->self.dim;
     }
 
-    tgi_expr *expr = NULL;
+    tgi_extent_expr *expr = NULL;
     if (dims->exprs.n < UINT32_MAX &&
         tgi_vec_reserve(&dims->exprs, dims->exprs.n + 1))
         expr = tgi_arena_alloc(&dims->arena,

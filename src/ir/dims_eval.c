@@ -11,7 +11,8 @@
 /* -- Values ---------------------------------------------------------------- */
 
 /* Exact if the sum fits 64 bits, even if partial sums do not. */
-static bool sum_value(const tgi_expr *expr, const int64_t *values, int64_t *out)
+static bool sum_value(const tgi_extent_expr *expr, const int64_t *values,
+                      int64_t *out)
 {
     __int128 total = expr->number;
     for (size_t i = 0; i < expr->n_terms; i++) {
@@ -24,7 +25,7 @@ static bool sum_value(const tgi_expr *expr, const int64_t *values, int64_t *out)
     return *out == total;
 }
 
-static bool product_value(const tgi_expr *expr, const int64_t *values,
+static bool product_value(const tgi_extent_expr *expr, const int64_t *values,
                           int64_t *out)
 {
     /* A zero factor makes the product 0, even if others overflow. */
@@ -45,7 +46,7 @@ static bool product_value(const tgi_expr *expr, const int64_t *values,
     return true;
 }
 
-static int64_t max_value(const tgi_expr *expr, const int64_t *values)
+static int64_t max_value(const tgi_extent_expr *expr, const int64_t *values)
 {
     int64_t max = INT64_MIN;
     for (size_t i = 0; i < expr->n_terms; i++) {
@@ -55,7 +56,8 @@ static int64_t max_value(const tgi_expr *expr, const int64_t *values)
     return max;
 }
 
-static int64_t broadcast_value(const tgi_expr *expr, const int64_t *values)
+static int64_t broadcast_value(const tgi_extent_expr *expr,
+                               const int64_t *values)
 {
     for (size_t i = 0; i < expr->n_terms; i++) {
         const int64_t value = tgi_dim_value(expr->terms[i].dim, values);
@@ -66,7 +68,7 @@ static int64_t broadcast_value(const tgi_expr *expr, const int64_t *values)
 }
 
 /* False on overflow. */
-static bool expr_value(const tgi_expr *expr, const int64_t *symbols,
+static bool expr_value(const tgi_extent_expr *expr, const int64_t *symbols,
                        const int64_t *values, int64_t *out)
 {
     switch (expr->kind) {
@@ -97,7 +99,7 @@ tg_status tgi_dims_evaluate(const tgi_dims *dims, const int64_t *symbols,
                             int64_t *out_values)
 {
     for (size_t i = 0; i < dims->exprs.n; i++) {
-        const tgi_expr *expr = dims->exprs.data[i];
+        const tgi_extent_expr *expr = dims->exprs.data[i];
         if (!expr_value(expr, symbols, out_values, &out_values[i])) {
             tgi_expr_overflow();
             return TG_ERROR_OVERFLOW;
@@ -124,7 +126,7 @@ static tgi_dim power_of_dim(tgi_dims *dims, tgi_dim dim, int64_t exponent)
     return result;
 }
 
-static tgi_dim translate_sum(tgi_dims *to, const tgi_expr *expr,
+static tgi_dim translate_sum(tgi_dims *to, const tgi_extent_expr *expr,
                              const tgi_dim *map)
 {
     tgi_terms terms = {0};
@@ -142,7 +144,7 @@ static tgi_dim translate_sum(tgi_dims *to, const tgi_expr *expr,
 }
 
 /* Applies an operation from the first operand to the last. */
-static tgi_dim translate_operands(tgi_dims *to, const tgi_expr *expr,
+static tgi_dim translate_operands(tgi_dims *to, const tgi_extent_expr *expr,
                                   const tgi_dim *map,
                                   tgi_expr_operation *operation)
 {
@@ -162,7 +164,8 @@ static tgi_dim translate_operands(tgi_dims *to, const tgi_expr *expr,
 }
 
 /* The operand that determines the value of a BROADCAST. */
-static tgi_dim broadcast_operand(const tgi_expr *expr, const int64_t *values)
+static tgi_dim broadcast_operand(const tgi_extent_expr *expr,
+                                 const int64_t *values)
 {
     for (size_t i = 0; i < expr->n_terms; i++)
         if (tgi_dim_value(expr->terms[i].dim, values) != 1)
@@ -181,7 +184,7 @@ static tgi_dim translate_expr(tgi_dims *to, const tgi_dims *from, size_t i,
         [TGI_EXPR_MAX] = tgi_expr_max,
         [TGI_EXPR_BROADCAST] = tgi_expr_broadcast,
     };
-    const tgi_expr *expr = from->exprs.data[i];
+    const tgi_extent_expr *expr = from->exprs.data[i];
     if (values && (values[i] == 0 || values[i] == 1))
         return values[i];
     if (expr->kind == TGI_EXPR_SYMBOL)

@@ -168,7 +168,7 @@ static bool is_at_least(const tgi_dims *dims, tgi_dim a, tgi_dim b)
 
 static bool push_factors(const tgi_dims *dims, tgi_terms *factors, tgi_dim dim)
 {
-    const tgi_expr *expr = tgi_dim_expr(dims, dim);
+    const tgi_extent_expr *expr = tgi_dim_expr(dims, dim);
     if (expr->kind != TGI_EXPR_PRODUCT)
         return tgi_vec_push(factors, expr->self);
     for (size_t i = 0; i < expr->n_terms; i++)
@@ -288,7 +288,7 @@ static bool flatten_nested_division(sum *remainder, int64_t *b)
 {
     if (remainder->terms.n != 1 || remainder->terms.data->factor != 1)
         return false;
-    const tgi_expr *inner =
+    const tgi_extent_expr *inner =
         tgi_dim_expr(remainder->dims, remainder->terms.data->dim);
     if (inner->kind != TGI_EXPR_DIV || !tgi_dim_is_known(inner->terms[1].dim))
         return false;
@@ -381,12 +381,12 @@ static bool insert_broadcast(const tgi_dims *dims, tgi_terms *operands,
 }
 
 /* Inserts an extent, or its operands if it has the same kind. */
-static bool insert_all(const tgi_dims *dims, tgi_expr_kind kind,
+static bool insert_all(const tgi_dims *dims, tgi_extent_expr_kind kind,
                        insert_operand *insert, tgi_terms *operands, tgi_dim dim)
 {
     if (!tgi_dim_is_kind(dims, dim, kind))
         return insert(dims, operands, dim);
-    const tgi_expr *expr = tgi_dim_expr(dims, dim);
+    const tgi_extent_expr *expr = tgi_dim_expr(dims, dim);
     for (size_t i = 0; i < expr->n_terms; i++)
         if (!insert(dims, operands, expr->terms[i].dim))
             return false;
@@ -394,7 +394,7 @@ static bool insert_all(const tgi_dims *dims, tgi_expr_kind kind,
 }
 
 /* The handle of an associative, commutative and idempotent operation. */
-static tgi_dim combine_operands(tgi_dims *dims, tgi_expr_kind kind,
+static tgi_dim combine_operands(tgi_dims *dims, tgi_extent_expr_kind kind,
                                 insert_operand *insert, int64_t identity,
                                 tgi_dim a, tgi_dim b)
 {

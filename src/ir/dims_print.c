@@ -26,7 +26,7 @@ typedef struct printer {
 
 static void print_dim(printer *p, tgi_dim dim, position place, int level);
 
-static bool needs_parentheses(tgi_expr_kind kind, position place)
+static bool needs_parentheses(tgi_extent_expr_kind kind, position place)
 {
     switch (kind) {
     case TGI_EXPR_SUM:
@@ -39,7 +39,7 @@ static bool needs_parentheses(tgi_expr_kind kind, position place)
     }
 }
 
-static void print_sum(printer *p, const tgi_expr *expr, int level)
+static void print_sum(printer *p, const tgi_extent_expr *expr, int level)
 {
     for (size_t i = 0; i < expr->n_terms; i++) {
         const tgi_term term = expr->terms[i];
@@ -57,7 +57,7 @@ static void print_sum(printer *p, const tgi_expr *expr, int level)
         tgi_strbuf_addf(p->out, "%+" PRId64, expr->number);
 }
 
-static void print_product(printer *p, const tgi_expr *expr, int level)
+static void print_product(printer *p, const tgi_extent_expr *expr, int level)
 {
     for (size_t i = 0; i < expr->n_terms; i++) {
         if (i > 0)
@@ -68,8 +68,8 @@ static void print_product(printer *p, const tgi_expr *expr, int level)
     }
 }
 
-static void print_call(printer *p, const char *name, const tgi_expr *expr,
-                       int level)
+static void print_call(printer *p, const char *name,
+                       const tgi_extent_expr *expr, int level)
 {
     tgi_strbuf_add(p->out, name);
     for (size_t i = 0; i < expr->n_terms; i++) {
@@ -79,7 +79,7 @@ static void print_call(printer *p, const char *name, const tgi_expr *expr,
     tgi_strbuf_add(p->out, ")");
 }
 
-static void print_expr(printer *p, const tgi_expr *expr, int level)
+static void print_expr(printer *p, const tgi_extent_expr *expr, int level)
 {
     switch (expr->kind) {
     case TGI_EXPR_SYMBOL:
@@ -116,7 +116,7 @@ static void print_dim(printer *p, tgi_dim dim, position place, int level)
         tgi_strbuf_add(p->out, "...");
         return;
     }
-    const tgi_expr *expr = tgi_dim_expr(p->dims, dim);
+    const tgi_extent_expr *expr = tgi_dim_expr(p->dims, dim);
     const bool has_parentheses = needs_parentheses(expr->kind, place);
     tgi_strbuf_add(p->out, has_parentheses ? "(" : "");
     print_expr(p, expr, level + 1);

@@ -34,14 +34,14 @@
 #include "base/vec.h"
 #include "ir/dims.h"
 
-typedef enum tgi_expr_kind {
+typedef enum tgi_extent_expr_kind {
     TGI_EXPR_SYMBOL,
     TGI_EXPR_SUM,
     TGI_EXPR_PRODUCT,
     TGI_EXPR_DIV,
     TGI_EXPR_MAX,
     TGI_EXPR_BROADCAST
-} tgi_expr_kind;
+} tgi_extent_expr_kind;
 
 /* Hashed and compared as bytes. */
 typedef struct tgi_term {
@@ -57,19 +57,19 @@ static inline bool tgi_terms_are_equal(const tgi_term *a, size_t n_a,
     return n_a == n_b && (n_a == 0 || memcmp(a, b, n_a * sizeof *a) == 0);
 }
 
-typedef struct tgi_expr {
-    tgi_expr_kind kind;
+typedef struct tgi_extent_expr {
+    tgi_extent_expr_kind kind;
     bool is_non_negative; /* >= 0 for all symbols */
     int64_t number;
     tgi_term self; /* 1 * itself, for tgi_dim_as_sum */
     size_t n_terms;
     tgi_term terms[];
-} tgi_expr;
+} tgi_extent_expr;
 
 struct tgi_dims {
     tgi_refcount refs;
     tgi_arena arena;
-    TGI_VEC(tgi_expr *) exprs;
+    TGI_VEC(tgi_extent_expr *) exprs;
     TGI_VEC(tgi_symbol) symbols;
     TGI_VEC(tgi_shape *) shapes; /* at position ref - 1 */
     tgi_index expr_index, shape_index;
@@ -77,13 +77,14 @@ struct tgi_dims {
 };
 
 /* The expression of a symbolic extent. */
-static inline const tgi_expr *tgi_dim_expr(const tgi_dims *dims, tgi_dim dim)
+static inline const tgi_extent_expr *tgi_dim_expr(const tgi_dims *dims,
+                                                  tgi_dim dim)
 {
     return dims->exprs.data[tgi_dim_index(dim)];
 }
 
 static inline bool tgi_dim_is_kind(const tgi_dims *dims, tgi_dim dim,
-                                   tgi_expr_kind kind)
+                                   tgi_extent_expr_kind kind)
 {
     return tgi_dim_is_symbolic(dim) && tgi_dim_expr(dims, dim)->kind == kind;
 }
@@ -99,7 +100,7 @@ static inline tgi_sum_view tgi_dim_as_sum(const tgi_dims *dims, tgi_dim dim)
 {
     if (tgi_dim_is_known(dim))
         return (tgi_sum_view){dim, 0, NULL};
-    const tgi_expr *expr = tgi_dim_expr(dims, dim);
+    const tgi_extent_expr *expr = tgi_dim_expr(dims, dim);
     if (expr->kind != TGI_EXPR_SUM)
         return (tgi_sum_view){0, 1, &expr->self};
     return (tgi_sum_view){expr->number, expr->n_terms, expr->terms};
@@ -109,8 +110,9 @@ static inline tgi_sum_view tgi_dim_as_sum(const tgi_dims *dims, tgi_dim dim)
  * The handle of an expression in normal form, created if it is new.
  * TGI_DIM_NONE when out of memory (recorded).
  */
-tgi_dim tgi_expr_intern(tgi_dims *dims, tgi_expr_kind kind, int64_t number,
-                        const tgi_term *terms, size_t n_terms);
+tgi_dim tgi_expr_intern(tgi_dims *dims, tgi_extent_expr_kind kind,
+                        int64_t number, const tgi_term *terms,
+                        size_t n_terms);
 
 /*
  * The operations of dims.h, except that negative constants have handles;

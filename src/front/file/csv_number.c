@@ -143,10 +143,10 @@ static bool is_word(const char *text)
 /* Independent of the program's locale. */
 static locale_t c_locale(void)
 {
-    static _Atomic(locale_t) kept;
-    locale_t locale = kept;
+    static _Atomic(locale_t) cached;
+    locale_t locale = cached;
     if (!locale)
-        kept = locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+        cached = locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
     return locale;
 }
 

@@ -88,7 +88,7 @@ static tg_value activations(const tg_value *in)
                   tg_tanh(x));
 }
 
-static tg_value pieces(const tg_value *in)
+static tg_value piecewise(const tg_value *in)
 {
     const tg_value x = in[0], y = in[1];
     tg_value z = tg_add(tg_mul(tg_max(x, y), tg_min(x, tg_mul(2, y))),
@@ -147,7 +147,7 @@ const formula elementwise_formulas[] = {
     FORMULA(whole_powers),
     FORMULA(error_functions),
     FORMULA(activations),
-    FORMULA(pieces),
+    FORMULA(piecewise),
     FORMULA(steps),
     FORMULA(black_scholes),
     FORMULA(rosenbrock),
@@ -169,7 +169,7 @@ static tg_value outer(const tg_value *in)
     return tg_mul(tg_mul(x, y), x);
 }
 
-static tg_value turned(const tg_value *in)
+static tg_value transposed(const tg_value *in)
 {
     const tg_value y = in[1];
     const tg_value z =
@@ -289,7 +289,7 @@ static tg_value laplacian(const tg_value *in)
 const formula shapes_formulas[] = {
     FORMULA(broadcasts),
     FORMULA(outer),
-    FORMULA(turned),
+    FORMULA(transposed),
     FORMULA(strided),
     FORMULA(padded),
     FORMULA(joined),

@@ -275,7 +275,7 @@ static tg_value mapped(const tg_value *in)
     return tg_square(ys);
 }
 
-/* -- Gradients of one's own ------------------------------------------------ */
+/* -- Custom gradients ------------------------------------------------------ */
 
 /* Receives x, w. */
 static void two_layers(tg_trace *t, const tg_value *in, void *user)

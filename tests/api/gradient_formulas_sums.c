@@ -125,7 +125,7 @@ static tg_value product_of_batches(const tg_value *in)
     return tg_tanh(tg_matmul(in[0], in[1]));
 }
 
-static tg_value product_turned(const tg_value *in)
+static tg_value product_transposed(const tg_value *in)
 {
     const tg_value a = in[0], b = in[1], c = in[2];
     const tg_value both =
@@ -170,7 +170,7 @@ static tg_value contraction(const tg_value *in)
 const formula products_formulas[] = {
     FORMULA(product),
     FORMULA(product_of_batches),
-    FORMULA(product_turned),
+    FORMULA(product_transposed),
     FORMULA(quadratic_form),
     FORMULA(matrix_and_vectors),
     FORMULA(einsum_of_three),

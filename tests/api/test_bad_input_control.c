@@ -112,17 +112,17 @@ CALLBACK(vector_index)
     tg_switch(index, branches, 2, NULL, TG_ARGS(in[0]), NULL, 0);
 }
 
-CALLBACK(float_trips)
+CALLBACK(float_iterations)
 {
     BELOW_IS_WRONG;
     tg_for(2.5, keep_second, NULL, TG_ARGS(in[0]), NULL, 0);
 }
 
-CALLBACK(vector_trips)
+CALLBACK(vector_iterations)
 {
-    tg_value trips = tg_cast(in[0], TG_I64);
+    tg_value iterations = tg_cast(in[0], TG_I64);
     BELOW_IS_WRONG;
-    tg_for(trips, keep_second, NULL, TG_ARGS(in[0]), NULL, 0);
+    tg_for(iterations, keep_second, NULL, TG_ARGS(in[0]), NULL, 0);
 }
 
 CALLBACK(test_of_floats)
@@ -175,9 +175,9 @@ Test(bad_input, predicates_are_bool_scalars_and_indices_integer_scalars)
          {"switch: ", "index is f32[]", "integer scalar"}},
         {bool_index, TG_ERROR_DTYPE, {"switch: ", "index is bool[]"}},
         {vector_index, TG_ERROR_SHAPE, {"switch: ", "index is i32[3]"}},
-        {float_trips, TG_ERROR_DTYPE,
+        {float_iterations, TG_ERROR_DTYPE,
          {"for: ", "number of iterations is f64[]", "integer scalar"}},
-        {vector_trips, TG_ERROR_SHAPE,
+        {vector_iterations, TG_ERROR_SHAPE,
          {"for: ", "number of iterations is i64[3]"}},
         {test_of_floats, TG_ERROR_DTYPE,
          {"while: ", "test returns f32[]", "bool scalar"}},

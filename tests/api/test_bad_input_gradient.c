@@ -185,7 +185,7 @@ Test(bad_input, there_is_no_reason_outside_of_a_trace)
     cr_assert_str_eq(tg_gradient_reason(none), "");
 }
 
-/* -- Gradients of one's own ------------------------------------------------ */
+/* -- Custom gradients ------------------------------------------------------ */
 
 CALLBACK(pass_on)
 {

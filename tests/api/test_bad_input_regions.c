@@ -43,63 +43,63 @@ static void check_fails_in_trace_at(int line, tg_callback *callback,
 
 /* -- Values that are not there --------------------------------------------- */
 
-static tg_value kept;
+static tg_value escaped;
 
 CALLBACK(keep_inner)
 {
-    kept = tg_mul(in[0], 2.0);
+    escaped = tg_mul(in[0], 2.0);
     tg_return(t, in[0]);
 }
 
-CALLBACK(use_kept)
+CALLBACK(use_escaped)
 {
-    tg_return(t, tg_add(in[0], kept));
+    tg_return(t, tg_add(in[0], escaped));
 }
 
 /* A value of a branch, used after it. */
 CALLBACK(use_after)
 {
     tg_cond((bool)1, keep_inner, keep, NULL, TG_ARGS(in[0]), NULL, 0);
-    cr_assert_eq(tg_value_dtype(kept), TG_DTYPE_NONE);
-    cr_assert_eq(tg_value_rank(kept), -1);
-    cr_assert_eq(tg_value_dim(kept, 0), -1);
-    tg_return(t, tg_neg(kept));
+    cr_assert_eq(tg_value_dtype(escaped), TG_DTYPE_NONE);
+    cr_assert_eq(tg_value_rank(escaped), -1);
+    cr_assert_eq(tg_value_dim(escaped, 0), -1);
+    tg_return(t, tg_neg(escaped));
 }
 
 /* In the other branch, in another loop, as an initial value, as a result. */
 CALLBACK(use_in_else)
 {
-    tg_cond((bool)1, keep_inner, use_kept, NULL, TG_ARGS(in[0]), NULL, 0);
+    tg_cond((bool)1, keep_inner, use_escaped, NULL, TG_ARGS(in[0]), NULL, 0);
 }
 
 CALLBACK(use_in_loop)
 {
     tg_cond((bool)1, keep_inner, keep, NULL, TG_ARGS(in[0]), NULL, 0);
-    tg_while(always, use_kept, NULL, TG_ARGS(in[0]), NULL, 0);
+    tg_while(always, use_escaped, NULL, TG_ARGS(in[0]), NULL, 0);
 }
 
 CALLBACK(use_as_initial)
 {
     tg_cond((bool)1, keep_inner, keep, NULL, TG_ARGS(in[0]), NULL, 0);
-    tg_while(always, keep, NULL, TG_ARGS(kept), NULL, 0);
+    tg_while(always, keep, NULL, TG_ARGS(escaped), NULL, 0);
 }
 
 CALLBACK(use_as_result)
 {
     tg_cond((bool)1, keep_inner, keep, NULL, TG_ARGS(in[0]), NULL, 0);
-    tg_return(t, kept);
+    tg_return(t, escaped);
 }
 
 CALLBACK(test_keeps)
 {
-    kept = in[0];
+    escaped = in[0];
     tg_return(t, (bool)1);
 }
 
 /* The test and the body of a loop are two regions. */
 CALLBACK(use_value_of_test)
 {
-    tg_while(test_keeps, use_kept, NULL, TG_ARGS(in[0]), NULL, 0);
+    tg_while(test_keeps, use_escaped, NULL, TG_ARGS(in[0]), NULL, 0);
 }
 
 Test(bad_input, values_of_a_region_are_good_only_in_it)
@@ -116,14 +116,14 @@ Test(bad_input, values_of_a_region_are_good_only_in_it)
 /* A value of the calling function, used in a region of the callee. */
 CALLBACK(use_kept_in_branch)
 {
-    tg_cond((bool)1, use_kept, keep, NULL, TG_ARGS(in[0]), NULL, 0);
+    tg_cond((bool)1, use_escaped, keep, NULL, TG_ARGS(in[0]), NULL, 0);
 }
 
 CALLBACK(apply_other)
 {
     tg_function *f =
         tg_function_create((tg_context *)user, use_kept_in_branch, NULL, NULL);
-    kept = in[0];
+    escaped = in[0];
     tg_apply(f, TG_ARGS(in[0]), NULL, 0);
     tg_function_release(f);
 }
@@ -284,7 +284,7 @@ Test(bad_input, a_failing_region_gives_its_own_message)
     cr_assert_eq(n_after, 0);
 }
 
-CALLBACK(fail_third_trip)
+CALLBACK(fail_third_iteration)
 {
     n_after++;
     if (n_after == 3)
@@ -294,7 +294,7 @@ CALLBACK(fail_third_trip)
 
 CALLBACK(fail_unrolled)
 {
-    tg_for_unrolled(5, fail_third_trip, NULL, TG_ARGS(in[0]), NULL, 0);
+    tg_for_unrolled(5, fail_third_iteration, NULL, TG_ARGS(in[0]), NULL, 0);
     cr_assert_eq(tg_trace_status(t), TG_ERROR_CALLBACK);
     n_after = 0;
 }

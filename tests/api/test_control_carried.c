@@ -110,7 +110,7 @@ CALLBACK(with_first)
 
 CALLBACK(printed)
 {
-    tg_print(t, "trip %v: %v %v", in[0], in[1], in[2]);
+    tg_print(t, "iteration %v: %v %v", in[0], in[1], in[2]);
     tg_return(t, tg_mul(in[2], 0.5), tg_add(in[1], 1));
 }
 
@@ -186,9 +186,9 @@ static void run_bodies(session *s, outcome *out)
         tg_function *f = tg_function_create(s->ctx, run_body, NULL, NULL);
         for (int k = 0; k < 4; k++) {
             tg_tensor *x = f32_range(s->ctx, sizes[k]);
-            for (int64_t trips = 0; trips < 5; trips++) {
+            for (int64_t iterations = 0; iterations < 5; iterations++) {
                 tg_tensor *y[4] = {NULL};
-                check_works(tg_call(f, TG_ARGS(x, trips),
+                check_works(tg_call(f, TG_ARGS(x, iterations),
                                     TG_RESULTS(&y[0], &y[1], &y[2], &y[3])));
                 for (int r = 0; r < 4; r++) {
                     note_sum(out, y[r]);
@@ -227,10 +227,10 @@ static void run_behind(session *s, outcome *out)
 {
     tg_function *f = tg_function_create(s->ctx, use_memory_behind, NULL, NULL);
     tg_tensor *x = f32_range(s->ctx, 3000);
-    for (int64_t trips = 0; trips < 4; trips++) {
+    for (int64_t iterations = 0; iterations < 4; iterations++) {
         tg_tensor *y[2] = {NULL};
         check_works(
-            tg_call(f, TG_ARGS(x, trips), TG_RESULTS(&y[0], &y[1])));
+            tg_call(f, TG_ARGS(x, iterations), TG_RESULTS(&y[0], &y[1])));
         for (int i = 0; i < 2; i++) {
             note_sum(out, y[i]);
             tg_tensor_release(y[i]);
@@ -260,10 +260,10 @@ static void run_deciding(session *s, outcome *out)
     static const int64_t sizes[] = {3, 2000};
     tg_function *f = tg_function_create(s->ctx, run_decided, NULL, NULL);
     for (int i = 0; i < 2; i++)
-        for (int64_t trips = 0; trips < 5; trips++) {
+        for (int64_t iterations = 0; iterations < 5; iterations++) {
             tg_tensor *x = f32_range(s->ctx, sizes[i]), *y[2] = {NULL};
             check_works(
-                tg_call(f, TG_ARGS(x, trips), TG_RESULTS(&y[0], &y[1])));
+                tg_call(f, TG_ARGS(x, iterations), TG_RESULTS(&y[0], &y[1])));
             note_tensor(out, y[0]);
             note_sum(out, y[1]);
             for (int r = 0; r < 2; r++)
@@ -486,7 +486,7 @@ static const tgi_control_flow *only_loop(const fused *fu)
     return &fu->loops->controls.data[0];
 }
 
-static void check_carried(tg_callback *body, int64_t n, bool is_tiny,
+static void check_carried(tg_callback *body, int64_t n, bool is_straightline,
                           uint32_t n_moved)
 {
     fused fu;
@@ -494,7 +494,7 @@ static void check_carried(tg_callback *body, int64_t n, bool is_tiny,
     fuse(&fu, run_body, NO_SYMBOLS, F32(n),
          tg_spec_tensor(TG_I64, TG_SCALAR));
     const tgi_control_flow *c = only_loop(&fu);
-    cr_assert_eq(c->is_straightline, is_tiny, "of %d elements", (int)n);
+    cr_assert_eq(c->is_straightline, is_straightline, "of %d elements", (int)n);
     cr_assert_eq(c->n_moved, n_moved, "of %d elements: %u", (int)n,
                  c->n_moved);
     fuse_end(&fu);

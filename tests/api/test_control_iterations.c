@@ -33,14 +33,14 @@ static void check_order(session *s)
     tg_variable *v = f32_scalar_variable(s->ctx, "v", 7);
     tg_function *f = tg_function_create(s->ctx, read_around, v, NULL);
     const struct {
-        int trips;
+        int iterations;
         float want[6];
     } cases[] = {{3, {7, 1, 1 + 10 + 101, 1012, 1012, 1012.5f}},
                  {0, {1012.5f, 1, 0, -1, 1, 1.5f}},
                  {1, {1.5f, 1, 1, 10, 10, 10.5f}}};
     for (size_t i = 0; i < 3; i++) {
         tg_tensor *y[6] = {NULL};
-        check_works(tg_call(f, TG_ARGS(cases[i].trips),
+        check_works(tg_call(f, TG_ARGS(cases[i].iterations),
                             TG_RESULTS(&y[0], &y[1], &y[2], &y[3], &y[4],
                                        &y[5])));
         for (int k = 0; k < 6; k++)
@@ -128,25 +128,26 @@ Test(control, a_test_may_have_effects)
 }
 
 /* The iteration count is read once, before the first iteration. */
-CALLBACK(change_trips)
+CALLBACK(change_iterations)
 {
     tg_assign((tg_variable *)user, 1000);
     tg_return(t, tg_add(in[1], 1));
 }
 
-CALLBACK(trips_from_variable)
+CALLBACK(iterations_from_variable)
 {
     tg_value y;
-    tg_for((tg_variable *)user, change_trips, user, TG_ARGS((int64_t)0), &y,
-           1);
+    tg_for((tg_variable *)user, change_iterations, user, TG_ARGS((int64_t)0),
+           &y, 1);
     tg_return(t, y);
 }
 
-static void check_fixed_trips(session *s)
+static void check_fixed_iterations(session *s)
 {
     tg_variable *v =
         tg_variable_create(s->ctx, "n", TG_I64, TG_SCALAR, tg_fill(3));
-    tg_function *f = tg_function_create(s->ctx, trips_from_variable, v, NULL);
+    tg_function *f =
+        tg_function_create(s->ctx, iterations_from_variable, v, NULL);
     check_i64(call_one(f, TG_ARGS()), 3);
     check_i64(call_one(f, TG_ARGS()), 1000);
     tg_variable_release(v);
@@ -155,7 +156,7 @@ static void check_fixed_trips(session *s)
 
 Test(control, line_13_the_number_of_iterations_is_read_before_the_first)
 {
-    check_control(check_fixed_trips);
+    check_control(check_fixed_iterations);
 }
 
 /* A value read before the loop stays, although iterations overwrite the
@@ -251,7 +252,7 @@ CALLBACK(walk_step)
 {
     const walk *w = user;
     tg_assign_add(w->before, 1.0);
-    tg_print(t, "trip %v", in[0]);
+    tg_print(t, "iteration %v", in[0]);
     tg_value next = tg_gather(w->table, in[1], 0);
     tg_print(t, "to %v", next);
     tg_assign_add(w->after, 1.0);
@@ -278,13 +279,14 @@ static void check_failure(session *s)
     check_fails(tg_call(f, TG_ARGS(6, table, start), TG_RESULTS(&y)),
                 TG_ERROR_INDEX, "gather", "index 9", "extent 3", __FILE__);
     cr_assert_null(y);
-    check_printed(s, "trip 0\nto 2\ntrip 1\nto 1\ntrip 2\nto 9\ntrip 3\n");
+    check_printed(s, "iteration 0\nto 2\niteration 1\nto 1\n"
+                     "iteration 2\nto 9\niteration 3\n");
     check_variable(w.before, 4);
     check_variable(w.after, 3);
     /* The next call starts again. */
     y = call_one(f, TG_ARGS(2, table, start));
     cr_assert_eq(*(int32_t *)tg_tensor_data(y), 1);
-    check_printed(s, "trip 0\nto 2\ntrip 1\nto 1\n");
+    check_printed(s, "iteration 0\nto 2\niteration 1\nto 1\n");
     check_variable(w.before, 6);
     check_variable(w.after, 105);
     /* A tensor passed for the result is unchanged. */
@@ -310,14 +312,15 @@ static void check_bound(session *s)
               f32_scalar_variable(s->ctx, "after", 0), {0, 0}};
     tg_function *f = tg_function_create(s->ctx, walk_table, &w, NULL);
     tg_tensor *table = i32_vector(s->ctx, 2, 9, 1), *y = NULL;
-    tg_tensor *start = i32_scalar(s->ctx, 0), *trips = i64_scalar(s->ctx, 2);
-    tg_bound *b = tg_bind(f, TG_ARGS(trips, table, start), TG_RESULTS(&y));
+    tg_tensor *start = i32_scalar(s->ctx, 0);
+    tg_tensor *iterations = i64_scalar(s->ctx, 2);
+    tg_bound *b = tg_bind(f, TG_ARGS(iterations, table, start), TG_RESULTS(&y));
     cr_assert_not_null(b, "%s", tg_error(NULL));
     for (int i = 0; i < 2; i++) {
-        *(int64_t *)tg_tensor_data(trips) = 2;
+        *(int64_t *)tg_tensor_data(iterations) = 2;
         check_works(tg_run(b));
         cr_assert_eq(*(int32_t *)tg_tensor_data(y), 1);
-        *(int64_t *)tg_tensor_data(trips) = 4;
+        *(int64_t *)tg_tensor_data(iterations) = 4;
         check_fails(tg_run(b), TG_ERROR_INDEX, "index 9");
     }
     check_variable(w.before, 12);
@@ -326,7 +329,7 @@ static void check_bound(session *s)
     tg_tensor_release(y);
     tg_tensor_release(table);
     tg_tensor_release(start);
-    tg_tensor_release(trips);
+    tg_tensor_release(iterations);
     tg_variable_release(w.before);
     tg_variable_release(w.after);
     tg_function_release(f);
@@ -422,24 +425,25 @@ static void check_limit(session *s)
 {
     static const struct {
         int64_t most, start;
-        float trips;
+        float iterations;
     } cases[] = {{5, 5, 5}, {5, 6, 4}, {5, 4, -5}, {0, 10, 0},
                  {0, 9, 0}, {-3, 10, 0}, {-3, 9, 0}, {INT64_MAX, 0, 10}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         limited l = {cases[i].most, f32_scalar_variable(s->ctx, "n", 0)};
-        const bool fits = cases[i].trips > 0 || cases[i].start >= 10;
+        const bool fits = cases[i].iterations > 0 || cases[i].start >= 10;
         tg_function *f = tg_function_create(s->ctx, limit, &l, NULL);
         tg_tensor *x = i64_scalar(s->ctx, cases[i].start);
         if (fits) {
             check_i64(call_one(f, TG_ARGS(x)), 10);
-            check_variable(l.n, 100 + cases[i].trips);
+            check_variable(l.n, 100 + cases[i].iterations);
         } else {
-            char trips[40];
-            snprintf(trips, sizeof(trips), "limit of %d iteration%s",
-                     (int)-cases[i].trips, cases[i].trips == -1 ? "" : "s");
+            const int n = (int)-cases[i].iterations;
+            char text[40];
+            snprintf(text, sizeof(text), "limit of %d iteration%s", n,
+                     n == 1 ? "" : "s");
             check_fails(tg_call(f, TG_ARGS(x), TG_RESULTS()),
-                        TG_ERROR_LIMIT, "while", trips, __FILE__);
-            check_variable(l.n, 0 - cases[i].trips);
+                        TG_ERROR_LIMIT, "while", text, __FILE__);
+            check_variable(l.n, 0 - cases[i].iterations);
         }
         tg_tensor_release(x);
         tg_variable_release(l.n);

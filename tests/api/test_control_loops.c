@@ -44,29 +44,29 @@ Test(control, line_16_a_while_runs_while_its_test_is_true)
     check_control(check_while);
 }
 
-CALLBACK(add_trip)
+CALLBACK(add_iteration)
 {
     tg_return(t, tg_add(tg_mul(in[1], 10.0), tg_cast(in[0], TG_F32)));
 }
 
-CALLBACK(collect_trips)
+CALLBACK(collect_iterations)
 {
     tg_value y;
-    tg_for(in[0], add_trip, NULL, TG_ARGS(in[1]), &y, 1);
+    tg_for(in[0], add_iteration, NULL, TG_ARGS(in[1]), &y, 1);
     tg_return(t, y);
 }
 
 static void check_for(session *s)
 {
-    tg_function *f = tg_function_create(s->ctx, collect_trips, NULL, NULL);
+    tg_function *f = tg_function_create(s->ctx, collect_iterations, NULL, NULL);
     tg_tensor *x = f32_vector(s->ctx, 5, 0);
     static const struct {
-        int64_t trips;
+        int64_t iterations;
         float want[2];
     } cases[] = {{1, {50, 0}},  {4, {50123, 123}},   {0, {5, 0}},
                  {-1, {5, 0}}, {INT64_MIN, {5, 0}}, {2, {501, 1}}};
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-        tg_tensor *n = i64_scalar(s->ctx, cases[i].trips);
+        tg_tensor *n = i64_scalar(s->ctx, cases[i].iterations);
         check_f32(call_one(f, TG_ARGS(n, x)), cases[i].want[0],
                   cases[i].want[1]);
         tg_tensor_release(n);
@@ -84,18 +84,19 @@ Test(control, line_16_a_for_runs_and_counts_its_iterations)
     check_control(check_for);
 }
 
-CALLBACK(constant_trips)
+CALLBACK(constant_iterations)
 {
     tg_value y[3];
-    tg_for(3, add_trip, NULL, TG_ARGS(in[0]), &y[0], 1);
-    tg_for(0, add_trip, NULL, TG_ARGS(in[0]), &y[1], 1);
-    tg_for((int8_t)-3, add_trip, NULL, TG_ARGS(in[0]), &y[2], 1);
+    tg_for(3, add_iteration, NULL, TG_ARGS(in[0]), &y[0], 1);
+    tg_for(0, add_iteration, NULL, TG_ARGS(in[0]), &y[1], 1);
+    tg_for((int8_t)-3, add_iteration, NULL, TG_ARGS(in[0]), &y[2], 1);
     tg_return(t, y[0], y[1], y[2]);
 }
 
-static void check_constant_trips(session *s)
+static void check_constant_iterations(session *s)
 {
-    tg_function *f = tg_function_create(s->ctx, constant_trips, NULL, NULL);
+    tg_function *f =
+        tg_function_create(s->ctx, constant_iterations, NULL, NULL);
     tg_tensor *x = f32_vector(s->ctx, 5), *y[3] = {NULL};
     check_works(
         tg_call(f, TG_ARGS(x), TG_RESULTS(&y[0], &y[1], &y[2])));
@@ -108,24 +109,25 @@ static void check_constant_trips(session *s)
 
 Test(control, line_16_zero_iterations_return_the_initial_values)
 {
-    check_control(check_constant_trips);
+    check_control(check_constant_iterations);
 }
 
-CALLBACK(count_trip)
+CALLBACK(count_iteration)
 {
     tg_return(t, tg_add(in[1], 1), in[0]);
 }
 
-CALLBACK(count_trips)
+CALLBACK(count_iterations)
 {
     tg_value y[2];
-    tg_for(in[0], count_trip, NULL, TG_ARGS((int64_t)0, (int64_t)-1), y, 2);
+    tg_for(in[0], count_iteration, NULL, TG_ARGS((int64_t)0, (int64_t)-1), y,
+           2);
     tg_return(t, y[0], y[1]);
 }
 
-static void check_many_trips(session *s)
+static void check_many_iterations(session *s)
 {
-    tg_function *f = tg_function_create(s->ctx, count_trips, NULL, NULL);
+    tg_function *f = tg_function_create(s->ctx, count_iterations, NULL, NULL);
     tg_tensor *y[2] = {NULL};
     check_works(
         tg_call(f, TG_ARGS(100000), TG_RESULTS(&y[0], &y[1])));
@@ -136,7 +138,7 @@ static void check_many_trips(session *s)
 
 Test(control, a_loop_may_go_round_very_often)
 {
-    check_control(check_many_trips);
+    check_control(check_many_iterations);
 }
 
 typedef struct counted {
@@ -282,13 +284,13 @@ static void check_turns(session *s)
         for (int k = 0; k < N; k++)
             ((float *)tg_tensor_data(x[i]))[k] = (float)(i * N + k);
     }
-    for (int trips = 0; trips < 5; trips++) {
-        check_works(tg_call(f, TG_ARGS(trips, x[0], x[1], x[2]),
+    for (int iterations = 0; iterations < 5; iterations++) {
+        check_works(tg_call(f, TG_ARGS(iterations, x[0], x[1], x[2]),
                             TG_RESULTS(&y[0], &y[1], &y[2])));
         for (int i = 0; i < 3; i++)
             cr_assert_arr_eq(tg_tensor_data(y[i]),
-                             tg_tensor_data(x[(i + trips) % 3]),
-                             N * sizeof(float), "%d trips", trips);
+                             tg_tensor_data(x[(i + iterations) % 3]),
+                             N * sizeof(float), "%d iterations", iterations);
     }
     for (int i = 0; i < 3; i++) {
         tg_tensor_release(x[i]);
@@ -395,13 +397,13 @@ static void check_captured_results(session *s)
 {
     tg_function *f = tg_function_create(s->ctx, become_outer, NULL, NULL);
     tg_tensor *x = f32_vector(s->ctx, 1, 2), *z = f32_vector(s->ctx, 3, 4);
-    for (int trips = 0; trips < 3; trips++) {
+    for (int iterations = 0; iterations < 3; iterations++) {
         tg_tensor *y[3] = {NULL};
-        check_works(tg_call(f, TG_ARGS(trips, x, z),
+        check_works(tg_call(f, TG_ARGS(iterations, x, z),
                             TG_RESULTS(&y[0], &y[1], &y[2])));
-        check_f32(y[0], trips ? 1 : 3, trips ? 2 : 4);
-        check_f32(y[1], trips ? 2 : 1);
-        check_i64(y[2], trips ? trips - 1 : 9);
+        check_f32(y[0], iterations ? 1 : 3, iterations ? 2 : 4);
+        check_f32(y[1], iterations ? 2 : 1);
+        check_i64(y[2], iterations ? iterations - 1 : 9);
     }
     tg_tensor_release(x);
     tg_tensor_release(z);
@@ -442,7 +444,7 @@ Test(control, a_loop_may_carry_nothing)
 
 static void check_empty_values(session *s)
 {
-    tg_function *f = tg_function_create(s->ctx, collect_trips, NULL, NULL);
+    tg_function *f = tg_function_create(s->ctx, collect_iterations, NULL, NULL);
     tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(0, 3), tg_zeros());
     tg_tensor *y = call_one(f, TG_ARGS(3, x));
     cr_assert_eq(tg_tensor_count(y), 0);
@@ -466,7 +468,7 @@ CALLBACK(number_step)
     cr_assert_eq(tg_value_dtype(in[2]), TG_F64);
     tg_value half = tg_mul(in[0], 1);
     cr_assert_eq(tg_value_dtype(half), TG_I64);
-    tg_print((tg_trace *)t, "trip %v", in[0]);
+    tg_print((tg_trace *)t, "iteration %v", in[0]);
     tg_assign_add((tg_variable *)user, in[1]);
     tg_return(t, tg_add(in[1], tg_cast(half, TG_F32)),
               tg_mul(in[2], tg_cast(in[1], TG_F64)));
@@ -492,7 +494,8 @@ static void check_unrolled(session *s)
     check_works(tg_call(f, TG_ARGS(x),
                         TG_RESULTS(&y[0], &y[1], &y[2], &y[3], &y[4],
                                    &y[5])));
-    check_printed(s, "trip 0\ntrip 1\ntrip 2\ntrip 0\ntrip 1\ntrip 2\n");
+    check_printed(s, "iteration 0\niteration 1\niteration 2\n"
+                     "iteration 0\niteration 1\niteration 2\n");
     const float want[] = {5, 5, 2, 18, 18, 1.5};
     for (int i = 0; i < 6; i++)
         check_f32(y[i], want[i]);

@@ -9,15 +9,15 @@
 
 CALLBACK(count_inner)
 {
-    const tg_value *outer_trip = user;
-    tg_value both = tg_add(tg_mul(*outer_trip, 10), in[0]);
+    const tg_value *outer_iteration = user;
+    tg_value both = tg_add(tg_mul(*outer_iteration, 10), in[0]);
     tg_return(t, tg_add(in[1], both));
 }
 
 CALLBACK(count_outer)
 {
-    tg_value trip = in[0], y;
-    tg_for(tg_add(in[0], 1), count_inner, &trip, TG_ARGS(in[1]), &y, 1);
+    tg_value iteration = in[0], y;
+    tg_for(tg_add(in[0], 1), count_inner, &iteration, TG_ARGS(in[1]), &y, 1);
     tg_return(t, y);
 }
 
@@ -36,9 +36,9 @@ static void check_nested_loops(session *s)
         for (int64_t i = 0; i < n; i++)
             for (int64_t k = 0; k <= i; k++)
                 want += 10 * i + k;
-        tg_tensor *trips = i64_scalar(s->ctx, n);
-        check_i64(call_one(f, TG_ARGS(trips)), want);
-        tg_tensor_release(trips);
+        tg_tensor *iterations = i64_scalar(s->ctx, n);
+        check_i64(call_one(f, TG_ARGS(iterations)), want);
+        tg_tensor_release(iterations);
     }
     tg_function_release(f);
 }
@@ -207,7 +207,7 @@ typedef struct applied {
     tg_variable *v;
 } applied;
 
-CALLBACK(apply_in_trip)
+CALLBACK(apply_in_iteration)
 {
     const applied *a = user;
     tg_value y;
@@ -233,14 +233,14 @@ CALLBACK(loop_then_branch)
 {
     const applied *a = user;
     tg_value y, z;
-    tg_for(in[0], apply_in_trip, user, TG_ARGS(in[1]), &y, 1);
+    tg_for(in[0], apply_in_iteration, user, TG_ARGS(in[1]), &y, 1);
     tg_value seen = tg_read(a->v);
     tg_cond(tg_gt(seen, 2.0), apply_in_branch, return_negative, user,
             TG_ARGS(y), &z, 1);
     tg_return(t, z, seen);
 }
 
-CALLBACK(apply_middle_in_trip)
+CALLBACK(apply_middle_in_iteration)
 {
     const applied *a = user;
     tg_value y[2];
@@ -255,7 +255,7 @@ CALLBACK(apply_all)
     tg_value y[2], z[2];
     tg_assign(a->v, 0.0);
     tg_apply(a->middle, TG_ARGS(in[0], in[1]), y, 2);
-    tg_for(2, apply_middle_in_trip, user, TG_ARGS(y[0], y[1]), z, 2);
+    tg_for(2, apply_middle_in_iteration, user, TG_ARGS(y[0], y[1]), z, 2);
     tg_return(t, y[0], y[1], z[0], z[1], tg_read(a->v));
 }
 
@@ -273,9 +273,9 @@ static void expect_inner(expected *e, float *x)
         x[i] = x[i] * (float)e->n - 1;
 }
 
-static float expect_middle(expected *e, int64_t trips, float *x)
+static float expect_middle(expected *e, int64_t iterations, float *x)
 {
-    for (int64_t i = 0; i < trips; i++)
+    for (int64_t i = 0; i < iterations; i++)
         expect_inner(e, x);
     const float seen = e->v;
     if (seen > 2)
@@ -285,20 +285,21 @@ static float expect_middle(expected *e, int64_t trips, float *x)
     return seen;
 }
 
-static void check_applied_once(session *s, tg_function *f, int n, int trips)
+static void check_applied_once(session *s, tg_function *f, int n,
+                               int iterations)
 {
     const float start[MAX_N] = {0.5, 1, 2, 3, 0.25, 5, 6, 7};
     float first[MAX_N], second[MAX_N];
     expected e = {n, 0};
     memcpy(first, start, sizeof(start));
-    const float seen = expect_middle(&e, trips, first);
+    const float seen = expect_middle(&e, iterations, first);
     memcpy(second, first, sizeof(first));
     float sum = seen;
     for (int i = 0; i < 2; i++)
         sum += expect_middle(&e, i, second);
 
     tg_tensor *x = tg_tensor_copy(s->ctx, start, TG_F32, TG_DIMS(n));
-    tg_tensor *k = i64_scalar(s->ctx, trips), *y[5] = {NULL};
+    tg_tensor *k = i64_scalar(s->ctx, iterations), *y[5] = {NULL};
     check_works(tg_call(f, TG_ARGS(k, x),
                         TG_RESULTS(&y[0], &y[1], &y[2], &y[3], &y[4])));
     check_f32_at(__LINE__, y[0], first, n);
@@ -323,8 +324,8 @@ static void check_applied(session *s)
         a.middle = tg_function_create(s->ctx, loop_then_branch, &a, &inner);
         tg_function *f = tg_function_create(s->ctx, apply_all, &a, &outer);
         for (int n = 1; n <= MAX_N; n += 3)
-            for (int trips = 0; trips < 4; trips++)
-                check_applied_once(s, f, n, trips);
+            for (int iterations = 0; iterations < 4; iterations++)
+                check_applied_once(s, f, n, iterations);
         tg_function_release(f);
         tg_function_release(a.middle);
         tg_function_release(a.inner);
@@ -535,7 +536,7 @@ Test(control, loops_work_with_unknown_extents)
 
 /* -- Variables of the function --------------------------------------------- */
 
-CALLBACK(own_in_trip)
+CALLBACK(own_in_iteration)
 {
     tg_variable *sum =
         tg_own_variable(t, "sum", TG_F32, TG_SCALAR, tg_fill(100));
@@ -557,7 +558,7 @@ CALLBACK(no_own)
 CALLBACK(own_inside)
 {
     tg_value y, n;
-    tg_for(in[0], own_in_trip, NULL, TG_ARGS(in[1]), &y, 1);
+    tg_for(in[0], own_in_iteration, NULL, TG_ARGS(in[1]), &y, 1);
     tg_cond(tg_gt(y, 150.0), own_in_branch, no_own, NULL, TG_ARGS(), &n, 1);
     tg_return(t, y, n);
 }
@@ -566,13 +567,13 @@ static void check_own(session *s)
 {
     tg_function *f = tg_function_create(s->ctx, own_inside, NULL, NULL);
     const struct {
-        int trips;
+        int iterations;
         float x, y, n;
     } cases[] = {{1, 5, 105, -1}, {0, 7, 7, -1}, {1, 50, 155, 1},
                  {2, 1, 312, 2}};
     for (int i = 0; i < 4; i++) {
         tg_tensor *y = NULL, *n = NULL;
-        check_works(tg_call(f, TG_ARGS(cases[i].trips, cases[i].x),
+        check_works(tg_call(f, TG_ARGS(cases[i].iterations, cases[i].x),
                             TG_RESULTS(&y, &n)));
         check_f32(y, cases[i].y);
         check_f32(n, cases[i].n);

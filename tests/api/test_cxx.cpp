@@ -457,7 +457,7 @@ static void once_more(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(in[0], *static_cast<const tg_value *>(user)));
 }
 
-static void add_trip(tg_trace *t, const tg_value *in, void *)
+static void add_iteration(tg_trace *t, const tg_value *in, void *)
 {
     tg_return(t, tg_add(in[1], tg_cast(in[0], TG_F32)));
 }
@@ -467,8 +467,8 @@ static void flow(tg_trace *t, const tg_value *in, void *)
     tg_value x = in[0], y;
     tg_while(is_small, once_more, &x, {x}, &y, 1);
     tg_while_limit(1000, is_small, once_more, &x, {y}, &y, 1);
-    tg_for(in[1], add_trip, nullptr, {y}, &y, 1);
-    tg_for_unrolled(3, add_trip, nullptr, {y}, &y, 1);
+    tg_for(in[1], add_iteration, nullptr, {y}, &y, 1);
+    tg_for_unrolled(3, add_iteration, nullptr, {y}, &y, 1);
     /* Callbacks may be lambdas. */
     tg_callback *const negate = [](tg_trace *u, const tg_value *v, void *) {
         tg_return(u, tg_neg(v[0]));

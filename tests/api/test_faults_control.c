@@ -99,7 +99,7 @@ CALLBACK(print_and_keep)
     tg_return(t, in[0]);
 }
 
-CALLBACK(trip)
+CALLBACK(iteration)
 {
     tg_value y, is_first = tg_eq(in[0], 0);
     tg_variable *n = tg_own_variable(t, "n", TG_F32, TG_SCALAR, tg_zeros());
@@ -132,7 +132,7 @@ CALLBACK(all_kinds)
                                      apply_scale};
     tg_value y, z[2];
     w->outside = tg_exp(in[0]);
-    tg_for(2, trip, user, TG_ARGS(in[0]), &y, 1);
+    tg_for(2, iteration, user, TG_ARGS(in[0]), &y, 1);
     tg_while_limit(100, is_small, grow, user, TG_ARGS(y, in[0]), z, 2);
     tg_switch(tg_cast(w->v, TG_I32), branches, 3, user, TG_ARGS(z[0]), &y, 1);
     tg_for_unrolled(2, one_more, user, TG_ARGS(y), &y, 1);

@@ -45,13 +45,13 @@ static tg_tensor *vector(tg_context *ctx, tg_dtype dtype)
 
 static bool npy_scenario(void)
 {
-    static const char turned[] =
+    static const char transposed[] =
         "\x93NUMPY\1\0\x3a\0{'descr': '>f4', 'fortran_order': True, 'shape': "
         "(1, 2)}  abcdefgh";
     tg_load_options options = TG_LOAD_OPTIONS_INIT;
     options.no_map = true;
-    FILE *file = fopen(in_folder("turned.npy"), "wb");
-    fwrite(turned, 1, sizeof(turned) - 1, file);
+    FILE *file = fopen(in_folder("transposed.npy"), "wb");
+    fwrite(transposed, 1, sizeof(transposed) - 1, file);
     fclose(file);
     tg_context *ctx = begin();
     tg_tensor *x = ctx ? vector(ctx, TG_F32) : NULL, *y = NULL, *z = NULL,
@@ -60,7 +60,7 @@ static bool npy_scenario(void)
         x && tg_npy_save(x, in_folder("x.npy")) == TG_OK &&
         (y = tg_npy_load(ctx, in_folder("x.npy"))) &&
         (z = tg_npy_load_with(ctx, in_folder("x.npy"), &options)) &&
-        (w = tg_npy_load(ctx, in_folder("turned.npy")));
+        (w = tg_npy_load(ctx, in_folder("transposed.npy")));
     tg_tensor_release(x);
     tg_tensor_release(y);
     tg_tensor_release(z);

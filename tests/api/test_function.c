@@ -136,20 +136,20 @@ Test(function, bytes_are_bounded_too)
     session_end(&s);
 }
 
-Test(function, a_trace_that_left_lives_as_long_as_somebody_has_it)
+Test(function, an_evicted_trace_lives_until_its_last_release)
 {
     session s;
     session_begin(&s);
     tg_function *f = exact_function(s.ctx, NULL, 1);
     const tg_spec spec = tg_spec_tensor(TG_F32, TG_DIMS(2));
-    tg_concrete *kept = tg_function_concrete(f, &spec, 1);
+    tg_concrete *retained = tg_function_concrete(f, &spec, 1);
     call_length(s.ctx, f, 3);
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *y = NULL;
-    check_works(tg_concrete_call(kept, TG_ARGS(x), TG_RESULTS(&y)));
+    check_works(tg_concrete_call(retained, TG_ARGS(x), TG_RESULTS(&y)));
     check_f32(y, 2, 4);
     tg_concrete *again = tg_function_concrete(f, &spec, 1);
-    cr_assert_neq(again, kept);
-    tg_concrete_release(kept);
+    cr_assert_neq(again, retained);
+    tg_concrete_release(retained);
     tg_concrete_release(again);
     tg_tensor_release(x);
     tg_function_release(f);

@@ -60,12 +60,13 @@ GRADIENT_TEST(of_a_loop_also_of_what_it_captures, cube,
 CALLBACK(cube_by_run_time)
 {
     tg_value x = in[0], y;
-    const tg_value trips = tg_cast(tg_slice(x, 0, 1, 2, 1), TG_I32);
-    tg_for(tg_reshape(trips, TG_SCALAR), times_outside, &x, TG_ARGS(x), &y, 1);
+    const tg_value iterations = tg_cast(tg_slice(x, 0, 1, 2, 1), TG_I32);
+    tg_for(tg_reshape(iterations, TG_SCALAR), times_outside, &x, TG_ARGS(x),
+           &y, 1);
     print_both(t, y, x);
 }
 
-GRADIENT_TEST(of_a_loop_whose_trips_the_run_decides, cube_by_run_time,
+GRADIENT_TEST(of_a_loop_whose_iterations_the_run_decides, cube_by_run_time,
               "[3 12 27] [6 12 18]\n")
 
 CALLBACK(square_it)
@@ -89,17 +90,17 @@ CALLBACK(squared_until_large)
 GRADIENT_TEST(of_a_loop_that_ends_by_what_it_computes, squared_until_large,
               "[4 32 108] [12 48 108]\n")
 
-CALLBACK(no_trip)
+CALLBACK(no_iteration)
 {
     tg_value y, x = in[0];
     tg_for(0, times_outside, &x, TG_ARGS(x), &y, 1);
     tg_print(t, "%v", tg_gradient(y, x));
 }
 
-GRADIENT_TEST(of_a_loop_without_trips, no_trip,
+GRADIENT_TEST(of_a_loop_without_iterations, no_iteration,
               "[1 1 1]\n")
 
-CALLBACK(outer_trip)
+CALLBACK(outer_iteration)
 {
     tg_value y;
     tg_for(2, times_outside, user, TG_ARGS(in[1]), &y, 1);
@@ -110,7 +111,7 @@ CALLBACK(outer_trip)
 CALLBACK(fifth_power)
 {
     tg_value x = in[0], y;
-    tg_for(2, outer_trip, &x, TG_ARGS(x), &y, 1);
+    tg_for(2, outer_iteration, &x, TG_ARGS(x), &y, 1);
     print_both(t, y, x);
 }
 
@@ -234,7 +235,7 @@ Test(gradient, by_a_variable_that_a_loop_reads)
     check_control(check_by_variable);
 }
 
-CALLBACK(assign_in_trip)
+CALLBACK(assign_in_iteration)
 {
     tg_variable *v = user;
     const tg_value y = tg_mul(in[1], v);
@@ -246,7 +247,7 @@ CALLBACK(assign_in_trip)
 CALLBACK(loop_that_assigns)
 {
     tg_value y;
-    tg_for(3, assign_in_trip, user, TG_ARGS(in[0]), &y, 1);
+    tg_for(3, assign_in_iteration, user, TG_ARGS(in[0]), &y, 1);
     tg_print(t, "%v", tg_gradient(y, in[0]));
 }
 
@@ -298,7 +299,7 @@ Test(gradient, by_all_variables_of_a_bundle)
     check_control(check_bundle);
 }
 
-/* -- Gradients of one's own ------------------------------------------------ */
+/* -- Custom gradients ------------------------------------------------------ */
 
 CALLBACK(own_forward)
 {
@@ -355,7 +356,7 @@ GRADIENT_TEST(of_a_host_call, host_call,
 CALLBACK(checkpointed)
 {
     tg_value y, x = in[0];
-    tg_checkpoint(outer_trip, &x, TG_ARGS(tg_scalar(TG_I64, 0), x), &y, 1);
+    tg_checkpoint(outer_iteration, &x, TG_ARGS(tg_scalar(TG_I64, 0), x), &y, 1);
     print_both(t, y, x);
 }
 

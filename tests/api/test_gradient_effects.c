@@ -191,7 +191,7 @@ CALLBACK(square_and_print)
 }
 
 /* 3 to 9 to 81, then from 3 again. */
-CALLBACK(printing_trip)
+CALLBACK(printing_iteration)
 {
     tg_value y;
     tg_while(is_small, square_and_print, user, TG_ARGS(in[1]), &y, 1);
@@ -203,7 +203,7 @@ CALLBACK(printing)
     world *w = user;
     tg_value y;
     w->x = in[0];
-    tg_for(2, printing_trip, w, TG_ARGS(w->x), &y, 1);
+    tg_for(2, printing_iteration, w, TG_ARGS(w->x), &y, 1);
     give(t, w, y);
 }
 
@@ -233,7 +233,7 @@ CALLBACK(square_by_host)
     tg_return(t, tg_mul(tg_square(in[0]), call_host(t, user)));
 }
 
-CALLBACK(host_trip)
+CALLBACK(host_iteration)
 {
     tg_value y;
     tg_while(is_small, square_by_host, user, TG_ARGS(in[1]), &y, 1);
@@ -245,7 +245,7 @@ CALLBACK(calling)
     world *w = user;
     tg_value y;
     w->x = in[0];
-    tg_for(2, host_trip, w, TG_ARGS(w->x), &y, 1);
+    tg_for(2, host_iteration, w, TG_ARGS(w->x), &y, 1);
     give(t, w, y);
 }
 
@@ -256,7 +256,7 @@ EFFECT_TEST(host_calls_inside_happen_once)
     check_effects(s, calling, &o);
     jet j[3] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
     int n = 0;
-    for (int trip = 0; trip < 2; trip++) {
+    for (int iteration = 0; iteration < 2; iteration++) {
         square_by_calls(j, &n);
         scale(j, 0.0625);
     }
@@ -274,15 +274,15 @@ CALLBACK(add_by_variable)
     tg_return(t, y, tg_add(in[1], 1.0));
 }
 
-CALLBACK(has_trips)
+CALLBACK(has_iterations)
 {
     tg_return(t, tg_lt(in[1], 60.0));
 }
 
-CALLBACK(variable_trip)
+CALLBACK(variable_iteration)
 {
     tg_value y[2];
-    tg_while(has_trips, add_by_variable, user,
+    tg_while(has_iterations, add_by_variable, user,
              TG_ARGS(in[1], tg_scalar(TG_F32, 0)), y, 2);
     tg_return(t, y[0]);
 }
@@ -292,7 +292,7 @@ CALLBACK(counting)
     world *w = user;
     tg_value y;
     w->x = in[0];
-    tg_for(40, variable_trip, w, TG_ARGS(w->x), &y, 1);
+    tg_for(40, variable_iteration, w, TG_ARGS(w->x), &y, 1);
     give(t, w, y);
 }
 
@@ -314,7 +314,7 @@ CALLBACK(scale_by_variable)
     tg_return(t, tg_mul(tg_square(in[0]), tg_read(w->v)));
 }
 
-CALLBACK(reading_trip)
+CALLBACK(reading_iteration)
 {
     tg_value y;
     tg_while(is_small, scale_by_variable, user, TG_ARGS(in[1]), &y, 1);
@@ -327,7 +327,7 @@ CALLBACK(assigning_afterwards)
     tg_value y;
     w->x = in[0];
     tg_assign(w->v, 2.0);
-    tg_for(2, reading_trip, w, TG_ARGS(w->x), &y, 1);
+    tg_for(2, reading_iteration, w, TG_ARGS(w->x), &y, 1);
     tg_assign(w->v, 100.0);
     give(t, w, y);
 }
@@ -355,7 +355,7 @@ CALLBACK(is_first_small)
     tg_return(t, tg_lt(tg_reduce_max(in[0], TG_ALL_AXES), 40.0));
 }
 
-CALLBACK(drawing_trip)
+CALLBACK(drawing_iteration)
 {
     tg_value y[2];
     tg_while(is_first_small, square_by_draw, user, TG_ARGS(in[1], in[1]), y,
@@ -368,7 +368,7 @@ CALLBACK(drawing)
     world *w = user;
     tg_value y;
     w->x = in[0];
-    tg_for(3, drawing_trip, w, TG_ARGS(w->x), &y, 1);
+    tg_for(3, drawing_iteration, w, TG_ARGS(w->x), &y, 1);
     give(t, w, y);
 }
 
@@ -405,7 +405,7 @@ CALLBACK(plain_branch)
     tg_return(t, tg_div(tg_mul(in[0], 4.0), tg_add(in[0], 1.0)));
 }
 
-CALLBACK(choosing_trip)
+CALLBACK(choosing_iteration)
 {
     tg_value y;
     const tg_value is_odd =
@@ -415,11 +415,11 @@ CALLBACK(choosing_trip)
     tg_return(t, y);
 }
 
-CALLBACK(told_trip)
+CALLBACK(told_iteration)
 {
     tg_value y;
     const tg_value n = tg_cast(tg_add(in[1], 2.0), TG_I64);
-    tg_for(n, choosing_trip, user, TG_ARGS(in[0]), &y, 1);
+    tg_for(n, choosing_iteration, user, TG_ARGS(in[0]), &y, 1);
     tg_print(t, "round %v", in[1]);
     tg_return(t, y, tg_add(in[1], 1.0));
 }
@@ -434,8 +434,8 @@ CALLBACK(deep)
     world *w = user;
     tg_value y[2];
     w->x = in[0];
-    tg_while(has_rounds, told_trip, w, TG_ARGS(w->x, tg_scalar(TG_F32, 0)), y,
-             2);
+    tg_while(has_rounds, told_iteration, w, TG_ARGS(w->x, tg_scalar(TG_F32, 0)),
+             y, 2);
     give(t, w, y[0]);
 }
 
@@ -447,13 +447,13 @@ EFFECT_TEST(loops_in_branches_in_loops_in_loops)
     jet j[3] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
     int n = 0;
     for (int round = 0; round < 3; round++)
-        for (int trip = 0; trip < round + 2; trip++) {
-            for (int i = 0; trip % 2 == 0 && i < 3; i++) {
+        for (int iteration = 0; iteration < round + 2; iteration++) {
+            for (int i = 0; iteration % 2 == 0 && i < 3; i++) {
                 const double y = j[i].y, by = 1 / (1 + y);
                 j[i] = apply(j[i], 4 * y * by, 4 * by * by,
                              -8 * by * by * by);
             }
-            if (trip % 2 == 0)
+            if (iteration % 2 == 0)
                 continue;
             square_by_calls(j, &n);
             scale(j, 0.02);
@@ -467,7 +467,7 @@ EFFECT_TEST(loops_in_branches_in_loops_in_loops)
 /* The gradient of a loop with effects, taken in the body of another loop:
    the saved values of the inner loop are used there, and for the overall
    gradient. */
-CALLBACK(gradient_trip)
+CALLBACK(gradient_iteration)
 {
     tg_value z, y = tg_mul(in[1], 1.0);
     tg_while(is_small, square_by_host, user, TG_ARGS(y), &z, 1);
@@ -479,7 +479,7 @@ CALLBACK(gradients_inside)
     world *w = user;
     tg_value y;
     w->x = in[0];
-    tg_for(3, gradient_trip, w, TG_ARGS(w->x), &y, 1);
+    tg_for(3, gradient_iteration, w, TG_ARGS(w->x), &y, 1);
     give(t, w, y);
 }
 
@@ -490,7 +490,7 @@ EFFECT_TEST(gradients_of_loops_with_effects_in_loops)
     check_effects(s, gradients_inside, &o);
     jet j[3] = {{1, 1, 0}, {2, 1, 0}, {3, 1, 0}};
     int n = 0;
-    for (int trip = 0; trip < 3; trip++) {
+    for (int iteration = 0; iteration < 3; iteration++) {
         double k = 1, m = 1;
         while (k * pow(largest(j), m) < 40) {
             k = ++n * k * k;
@@ -517,7 +517,7 @@ CALLBACK(called)
     tg_return(t, tg_div(y, 27.0));
 }
 
-CALLBACK(calling_trip)
+CALLBACK(calling_iteration)
 {
     tg_value y;
     tg_apply(user, TG_ARGS(in[1]), &y, 1);
@@ -527,7 +527,7 @@ CALLBACK(calling_trip)
 CALLBACK(calls_in_a_loop)
 {
     tg_value y;
-    tg_for(2, calling_trip, user, TG_ARGS(in[0]), &y, 1);
+    tg_for(2, calling_iteration, user, TG_ARGS(in[0]), &y, 1);
     const tg_value first = tg_gradient(y, in[0]);
     tg_print(t, "%v %v", first, tg_gradient(first, in[0]));
 }

@@ -126,7 +126,7 @@ static void check_order(session *s)
     tg_variable_release(v);
 }
 
-Test(host_call, stands_in_one_order_with_prints_and_assignments)
+Test(host_call, is_ordered_with_prints_and_assignments)
 {
     check_control(check_order);
 }
@@ -351,7 +351,7 @@ Test(host_call, is_called_in_the_branch_taken_only)
 CALLBACK(double_it)
 {
     tg_value y[2];
-    tg_host_call(t, show, "trip", TG_ARGS(in[1], in[2]), NULL, NULL, 0);
+    tg_host_call(t, show, "iteration", TG_ARGS(in[1], in[2]), NULL, NULL, 0);
     call_twice(t, in[1], y);
     tg_return(t, y[0], tg_add(in[2], tg_sum(in[1], TG_ALL_AXES)));
 }
@@ -369,17 +369,18 @@ static void check_loop(session *s)
 {
     watching = s;
     tg_function *f = tg_function_create(s->ctx, loop, NULL, NULL);
-    tg_tensor *trips = i64_scalar(s->ctx, 3), *x = f32_vector(s->ctx, 1, 2);
+    tg_tensor *iterations = i64_scalar(s->ctx, 3);
+    tg_tensor *x = f32_vector(s->ctx, 1, 2);
     tg_tensor *none = i64_scalar(s->ctx, 0), *y = NULL, *z = NULL;
-    check_works(tg_call(f, TG_ARGS(trips, x), TG_RESULTS(&y, &z)));
+    check_works(tg_call(f, TG_ARGS(iterations, x), TG_RESULTS(&y, &z)));
     check_f32(y, 16, 32);
     check_f32(z, 6 + 12 + 24);
-    check_printed(s, "called with 2\ntrip 2 4 0\ncalled with 2\n"
-                     "trip 4 8 6\ncalled with 2\ntrip 8 16 18\n"
+    check_printed(s, "called with 2\niteration 2 4 0\ncalled with 2\n"
+                     "iteration 4 8 6\ncalled with 2\niteration 8 16 18\n"
                      "called with 2\ndone [16 32]\n");
     check_f32(call_one(f, TG_ARGS(none, x)), 2, 4);
     check_printed(s, "called with 2\ndone [2 4]\n");
-    tg_tensor_release(trips);
+    tg_tensor_release(iterations);
     tg_tensor_release(none);
     tg_tensor_release(x);
     tg_function_release(f);
@@ -502,11 +503,11 @@ static void check_failing(session *s)
     check_printed(s, "fine 1\nfine 2\nall done\n");
     check_variable(of.v, 0);
 
-    tg_tensor *kept = NULL;
-    check_fails(tg_call(f, TG_ARGS(many), TG_RESULTS(&kept)),
+    tg_tensor *unset = NULL;
+    check_fails(tg_call(f, TG_ARGS(many), TG_RESULTS(&unset)),
                 TG_ERROR_CALLBACK, "test_host_call.c:",
                 "host_call: 4 is too much");
-    cr_assert_null(kept);
+    cr_assert_null(unset);
     check_place(&of);
     check_printed(s, "fine 1\nfine 2\nfine 3\n");
     check_variable(of.v, 1 + 2 + 3 + 4 + 300);

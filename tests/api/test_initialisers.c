@@ -180,7 +180,7 @@ Test(initialiser, scopes_are_part_of_the_name)
     check_nothing_is_alive();
 }
 
-Test(initialiser, a_seed_of_its_own_wins)
+Test(initialiser, an_explicit_seed_takes_precedence)
 {
     static double a[COUNT], b[COUNT];
     tg_context *ctx = create_seeded(7);

@@ -217,7 +217,7 @@ Test(memoised, a_call_that_failed_keeps_nothing)
 Test(memoised, packed_operands_are_memoised)
 {
     session s;
-    float kept[ROWS * COLUMNS];
+    float first[ROWS * COLUMNS];
     need_compiler();
     session_begin_mode(&s, &all_modes[1]);
     tg_function *f = tg_function_create(s.ctx, apply, NULL, NULL);
@@ -226,16 +226,16 @@ Test(memoised, packed_operands_are_memoised)
     tg_bound *bound = tg_bind(f, TG_ARGS(x, w), TG_RESULTS(&y));
     cr_assert_not_null(bound);
     check_works(tg_run(bound));
-    memcpy(kept, tg_tensor_data(y), sizeof(kept));
+    memcpy(first, tg_tensor_data(y), sizeof(first));
     float *data = tg_variable_map(w, TG_READ);
     cr_assert_not_null(data);
     data[0] += 1;
     check_works(tg_variable_unmap(w));
     check_works(tg_run(bound));
-    cr_expect_arr_eq(kept, tg_tensor_data(y), sizeof(kept));
+    cr_expect_arr_eq(first, tg_tensor_data(y), sizeof(first));
     change(w, 1);
     check_works(tg_run(bound));
-    cr_expect_neq(memcmp(kept, tg_tensor_data(y), sizeof(kept)), 0);
+    cr_expect_neq(memcmp(first, tg_tensor_data(y), sizeof(first)), 0);
     tg_bound_release(bound);
     tg_tensor_release(y);
     tg_tensor_release(x);

@@ -248,7 +248,7 @@ static void swap_carried(tg_trace *t, const tg_value *in, void *user)
 static tg_value do_loop(const op_case *c, const tg_operand *in)
 {
     tg_value result;
-    tg_for_at(tg_in_i64(attribute(c, "trips")), swap_carried, NULL, in, 2,
+    tg_for_at(tg_in_i64(attribute(c, "iterations")), swap_carried, NULL, in, 2,
               &result, 1, TG_HERE);
     return result;
 }

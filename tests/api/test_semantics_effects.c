@@ -162,10 +162,10 @@ static void run_random_program(tg_trace *t, const tg_value *in, void *user)
 {
     const random_program *p = user;
     uint64_t seed = p->seed;
-    tg_value kept[4] = {in[0], in[0], in[0], in[0]};
+    tg_value values[4] = {in[0], in[0], in[0], in[0]};
     for (int i = 0; i < N_STEPS; i++) {
         tg_variable *v = p->v[random_below(&seed, N_STATE)];
-        tg_value *k = &kept[random_below(&seed, 4)];
+        tg_value *k = &values[random_below(&seed, 4)];
         if (random_below(&seed, 2))
             *k = tg_read(v);
         else if (random_below(&seed, 2))
@@ -173,17 +173,17 @@ static void run_random_program(tg_trace *t, const tg_value *in, void *user)
         else
             *k = tg_assign_add(v, *k);
     }
-    tg_return(t, kept[0], kept[1], kept[2], kept[3]);
+    tg_return(t, values[0], values[1], values[2], values[3]);
 }
 
 static void expect_random_program(uint64_t seed, uint32_t x, uint32_t *state,
-                                  uint32_t *kept)
+                                  uint32_t *values)
 {
     for (int i = 0; i < 4; i++)
-        kept[i] = x;
+        values[i] = x;
     for (int i = 0; i < N_STEPS; i++) {
         uint32_t *v = &state[random_below(&seed, N_STATE)];
-        uint32_t *k = &kept[random_below(&seed, 4)];
+        uint32_t *k = &values[random_below(&seed, 4)];
         if (random_below(&seed, 2))
             *k = *v;
         else if (random_below(&seed, 2))
@@ -198,7 +198,7 @@ static void check_random_programs(session *s)
     tg_tensor *x = tg_tensor_copy(s->ctx, &(uint32_t){77}, TG_U32, TG_SCALAR);
     for (uint64_t seed = 1; seed <= 20; seed++) {
         random_program p = {.seed = seed};
-        uint32_t state[N_STATE] = {1, 20, 300}, is, kept[4];
+        uint32_t state[N_STATE] = {1, 20, 300}, is, values[4];
         for (int i = 0; i < N_STATE; i++)
             p.v[i] = tg_variable_create(s->ctx, NULL, TG_U32, TG_SCALAR,
                                         tg_from_data(&state[i]));
@@ -208,9 +208,9 @@ static void check_random_programs(session *s)
             tg_tensor *y[4] = {NULL};
             check_works(tg_call(f, TG_ARGS(x),
                                 TG_RESULTS(&y[0], &y[1], &y[2], &y[3])));
-            expect_random_program(seed, 77, state, kept);
+            expect_random_program(seed, 77, state, values);
             for (int i = 0; i < 4; i++) {
-                cr_assert_eq(*(uint32_t *)tg_tensor_data(y[i]), kept[i],
+                cr_assert_eq(*(uint32_t *)tg_tensor_data(y[i]), values[i],
                              "seed %d", (int)seed);
                 tg_tensor_release(y[i]);
             }
@@ -410,7 +410,7 @@ Test(semantics, line_14_a_failed_call_holds_no_lock)
     session_end(&s);
 }
 
-/* -- 14: effects nobody looks at ------------------------------------------- */
+/* -- 14: effects without results ------------------------------------------- */
 
 static void only_effects(tg_trace *t, const tg_value *in, void *user)
 {

@@ -401,25 +401,25 @@ Test(semantics, line_08_no_lock_is_held_while_a_log_callback_runs)
 /* Keeps its argument from the first trace and uses it in the second. */
 static void keep_then_use(tg_trace *t, const tg_value *in, void *user)
 {
-    tg_value *kept = user;
-    if (!tg_is_valid(*kept)) {
-        *kept = tg_mul(in[0], 2);
-        tg_return(t, *kept);
+    tg_value *escaped = user;
+    if (!tg_is_valid(*escaped)) {
+        *escaped = tg_mul(in[0], 2);
+        tg_return(t, *escaped);
         return;
     }
-    cr_assert_eq(tg_value_dtype(*kept), TG_DTYPE_NONE);
-    cr_assert_eq(tg_value_rank(*kept), -1);
-    cr_assert_eq(tg_value_dim(*kept, 0), -1);
-    (void)tg_name(*kept, "stale");
-    tg_return(t, tg_add(in[0], *kept));
+    cr_assert_eq(tg_value_dtype(*escaped), TG_DTYPE_NONE);
+    cr_assert_eq(tg_value_rank(*escaped), -1);
+    cr_assert_eq(tg_value_dim(*escaped, 0), -1);
+    (void)tg_name(*escaped, "stale");
+    tg_return(t, tg_add(in[0], *escaped));
 }
 
 Test(semantics, line_09_a_value_of_an_ended_trace_is_an_error)
 {
     session s;
     session_begin(&s);
-    tg_value kept = {0};
-    tg_function *f = tg_function_create(s.ctx, keep_then_use, &kept, NULL);
+    tg_value escaped = {0};
+    tg_function *f = tg_function_create(s.ctx, keep_then_use, &escaped, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2), *i = i32_vector(s.ctx, 1, 2);
     check_f32(call_one(f, TG_ARGS(x)), 2, 4);
     check_fails(tg_call(f, TG_ARGS(i), TG_RESULTS()), TG_ERROR_TRACE, "add",
@@ -435,17 +435,17 @@ Test(semantics, line_09_values_and_operations_need_a_trace)
 {
     session s;
     session_begin(&s);
-    tg_value kept = {0};
-    tg_function *f = tg_function_create(s.ctx, keep_then_use, &kept, NULL);
+    tg_value escaped = {0};
+    tg_function *f = tg_function_create(s.ctx, keep_then_use, &escaped, NULL);
     tg_tensor *x = f32_vector(s.ctx, 1, 2);
     call_only(f, TG_ARGS(x));
     const int line = __LINE__ + 1;
-    cr_assert_not(tg_is_valid(tg_add(kept, 1)));
+    cr_assert_not(tg_is_valid(tg_add(escaped, 1)));
     check_record(TG_ERROR_TRACE, "add", "callback");
     cr_assert_eq(tg_error_last()->line, line);
     cr_assert_not(tg_is_valid(tg_mul(x, x)));
     check_record(TG_ERROR_TRACE, "mul", "callback");
-    check_fails(tg_call(f, TG_ARGS(kept), TG_RESULTS()), TG_ERROR_TRACE,
+    check_fails(tg_call(f, TG_ARGS(escaped), TG_RESULTS()), TG_ERROR_TRACE,
                 "argument 0");
     tg_tensor_release(x);
     tg_function_release(f);
@@ -544,10 +544,10 @@ static const tg_bundle_type pair_type = TG_BUNDLE(pair, pair_fields);
 /* Keeps the placeholder of a variable from the first trace. */
 static void keep_stand_in(tg_trace *t, const tg_value *in, void *user)
 {
-    tg_variable **kept = user;
+    tg_variable **escaped = user;
     (void)in;
     const pair *p = tg_bundle_argument(t, 0, &pair_type);
-    *kept = tg_variable_retain(p->a);
+    *escaped = tg_variable_retain(p->a);
     tg_return(t, tg_read(p->a));
 }
 
@@ -561,23 +561,23 @@ Test(semantics, line_09_a_placeholder_is_valid_in_its_own_trace_only)
 {
     session s;
     session_begin(&s);
-    tg_variable *kept = NULL;
+    tg_variable *escaped = NULL;
     pair p = {f32_scalar_variable(s.ctx, "a", 1),
               f32_scalar_variable(s.ctx, "b", 2)};
-    tg_function *f = tg_function_create(s.ctx, keep_stand_in, &kept, NULL);
+    tg_function *f = tg_function_create(s.ctx, keep_stand_in, &escaped, NULL);
     check_f32(call_one(f, TG_ARGS(tg_bundle_of(&pair_type, &p))), 1);
 
-    tg_function *g = tg_function_create(s.ctx, use_stand_in, kept, NULL);
+    tg_function *g = tg_function_create(s.ctx, use_stand_in, escaped, NULL);
     check_fails(tg_call(g, TG_ARGS(), TG_RESULTS()), TG_ERROR_TRACE, "read",
                 "only in its own trace");
-    check_fails(tg_call(f, TG_ARGS(kept), TG_RESULTS()), TG_ERROR_TRACE,
+    check_fails(tg_call(f, TG_ARGS(escaped), TG_RESULTS()), TG_ERROR_TRACE,
                 "only in its own trace");
-    cr_assert_null(tg_variable_map(kept, TG_READ));
+    cr_assert_null(tg_variable_map(escaped, TG_READ));
     check_record(TG_ERROR_TRACE, "only in its own trace");
     float number;
-    check_fails(tg_variable_get(kept, &number, sizeof number), TG_ERROR_TRACE,
-                "only in its own trace");
-    tg_variable_release(kept);
+    check_fails(tg_variable_get(escaped, &number, sizeof number),
+                TG_ERROR_TRACE, "only in its own trace");
+    tg_variable_release(escaped);
     tg_bundle_release(&pair_type, &p);
     tg_function_release(f);
     tg_function_release(g);

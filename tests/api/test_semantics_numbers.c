@@ -429,7 +429,7 @@ static void add_given(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_add(in[0], in[1]));
 }
 
-static void add_in_trip(tg_trace *t, const tg_value *in, void *user)
+static void add_in_iteration(tg_trace *t, const tg_value *in, void *user)
 {
     tg_return(t, tg_add(in[1], *(const tg_value *)user));
 }
@@ -465,10 +465,11 @@ static tg_value by_computed(const tg_value *in)
     return y;
 }
 
-static tg_value by_trips(const tg_value *in)
+static tg_value by_iterations(const tg_value *in)
 {
     tg_value y;
-    tg_for(2, add_in_trip, (void *)(uintptr_t)&in[1], TG_ARGS(in[0]), &y, 1);
+    tg_for(2, add_in_iteration, (void *)(uintptr_t)&in[1], TG_ARGS(in[0]), &y,
+           1);
     return y;
 }
 
@@ -496,7 +497,7 @@ static tg_value by_body_result(const tg_value *in)
 
 static void regions_agree(session *s)
 {
-    static formula *const formulas[] = {by_capture, by_argument, by_trips,
+    static formula *const formulas[] = {by_capture, by_argument, by_iterations,
                                         by_branch_result, by_body_result};
     static const double results[] = {4, 4, 7, 3, 3};
     tg_tensor *i8 = ones(s, TG_I8);

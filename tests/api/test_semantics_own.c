@@ -326,7 +326,7 @@ static void make_and_perhaps_fail(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_read(b));
 }
 
-Test(semantics, line_07_a_failed_trace_takes_its_variables_back)
+Test(semantics, line_07_a_failed_trace_deletes_its_variables)
 {
     session s;
     session_begin(&s);

@@ -153,7 +153,7 @@ static void fail_at_first(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(in[0], 2));
 }
 
-Test(semantics, line_10_who_waits_for_a_trace_that_fails_traces_again,
+Test(semantics, line_10_a_waiter_traces_again_after_a_failed_trace,
      .init = arm_watchdog)
 {
     session s;

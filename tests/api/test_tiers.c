@@ -166,7 +166,7 @@ Test(tiers, background_is_the_default)
     gate_end(&g);
 }
 
-Test(tiers, those_who_are_eager_have_their_code)
+Test(tiers, eager_calls_run_compiled_code)
 {
     need_compiler();
     static const char *const modes[][2] = {

@@ -255,7 +255,7 @@ Test(code_cache, a_limit_of_0_keeps_nothing)
     end();
 }
 
-Test(code_cache, code_that_is_held_stays_when_it_is_forgotten)
+Test(code_cache, evicted_code_stays_while_it_is_referenced)
 {
     begin();
     tgi_code *code = get("a");
@@ -473,7 +473,7 @@ static void *get_both(void *user)
     return NULL;
 }
 
-Test(code_cache, those_who_need_each_other_do_not_wait)
+Test(code_cache, threads_that_need_each_others_code_do_not_deadlock)
 {
     begin();
     pthread_t threads[2];

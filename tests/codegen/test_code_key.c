@@ -45,11 +45,11 @@ static bool has_other_key(const subject *s)
    it. */
 #define check_change(s, member, counts) \
     do { \
-        const __typeof__(member) kept = (member); \
-        (member) = (__typeof__(member))!kept; \
+        const __typeof__(member) saved = (member); \
+        (member) = (__typeof__(member))!saved; \
         cr_assert_eq(has_other_key(s), counts, "%s of %s", #member, \
                      (s)->fu.loops->name); \
-        (member) = kept; \
+        (member) = saved; \
         (s)->n_changes++; \
     } while (0)
 

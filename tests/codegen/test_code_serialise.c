@@ -124,7 +124,7 @@ Test(code_bytes, a_missing_entry_symbol_is_refused)
     check_nothing_is_alive();
 }
 
-Test(code_bytes, sizes_of_names_are_not_believed)
+Test(code_bytes, sizes_of_names_are_validated)
 {
     static const uint64_t sizes[] = {0,          1,         7,
                                      8,          1000,      UINT32_MAX,

@@ -95,7 +95,7 @@ static void forge(sample *s, unsigned char *file, uint32_t header_bytes,
     memcpy(file + 16, sum.bytes, 16);
 }
 
-Test(disk_cache_damage, sizes_are_not_believed_even_if_the_checksum_fits)
+Test(disk_cache_damage, sizes_are_validated_even_if_the_checksum_matches)
 {
     static const struct {
         uint32_t header;

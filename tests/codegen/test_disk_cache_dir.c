@@ -89,7 +89,7 @@ Test(disk_cache_dir, it_is_made_for_this_user_alone_with_its_parents)
     place_end(&p);
 }
 
-Test(disk_cache_dir, who_only_reads_makes_none)
+Test(disk_cache_dir, read_only_mode_creates_none)
 {
     place p;
     place_begin(&p);

@@ -345,7 +345,7 @@ Test(image_damage, survives_every_flipped_bit)
     check_nothing_is_alive();
 }
 
-Test(image_damage, believes_no_number_at_any_place)
+Test(image_damage, validates_every_number_at_every_offset)
 {
     const object_bytes object = object_sample();
     const uint64_t numbers[] = {
@@ -368,11 +368,11 @@ Test(image_damage, believes_no_number_at_any_place)
     for (size_t s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
         for (size_t at = 0; at + sizes[s] <= object.n; at += 2)
             for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
-                unsigned char kept[8];
-                memcpy(kept, object.data + at, sizes[s]);
+                unsigned char saved[8];
+                memcpy(saved, object.data + at, sizes[s]);
                 edit(object, at, sizes[s], numbers[i]);
                 can_load(object);
-                memcpy(object.data + at, kept, sizes[s]);
+                memcpy(object.data + at, saved, sizes[s]);
             }
     cr_assert(can_load(object));
     free(object.data);

@@ -236,10 +236,10 @@ static void add_sum(tg_trace *t, const tg_value *in, void *user)
 /* As many iterations as there are elements, and three more. */
 static tg_value loops(const given *g, tg_value v)
 {
-    tg_value trips = tg_cast(tg_sum(v, TG_ALL_AXES), TG_I64), none, some;
+    tg_value iterations = tg_cast(tg_sum(v, TG_ALL_AXES), TG_I64), none, some;
     tg_value initial = tg_sum(v, TG_ALL_AXES);
     given copy = *g;
-    tg_for(trips, add_sum, &copy, TG_ARGS(initial), &none, 1);
+    tg_for(iterations, add_sum, &copy, TG_ARGS(initial), &none, 1);
     tg_for(3, add_sum, &copy, TG_ARGS(none), &some, 1);
     return some;
 }

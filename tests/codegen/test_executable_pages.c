@@ -71,7 +71,7 @@ Test(pages, ten_thousand_live_ones_need_few_mappings)
 
 Test(pages, ten_thousand_cycles_do_not_leak)
 {
-    unsigned char *kept = make(1, 1);
+    unsigned char *retained = make(1, 1);
     const mappings before = read_mappings();
     uint64_t random = 1;
     for (unsigned i = 0; i < IMAGES; i++) {
@@ -83,7 +83,7 @@ Test(pages, ten_thousand_cycles_do_not_leak)
     const mappings after = read_mappings();
     cr_assert_eq(after.n_executable, before.n_executable);
     cr_assert_leq(after.n, before.n + 8);
-    tgi_pages_free(kept, 1);
+    tgi_pages_free(retained, 1);
     check_nothing_is_alive();
 }
 
@@ -102,13 +102,13 @@ Test(pages, are_read_write_and_then_read_execute)
 Test(pages, may_be_freed_before_they_are_sealed)
 {
     void *memory;
-    unsigned char *kept = make(1, 1);
+    unsigned char *retained = make(1, 1);
     const int before = read_mappings().n_executable;
     cr_assert_eq(tgi_pages_alloc(10, &memory), TG_OK);
     memset(memory, 0xff, 10);
     tgi_pages_free(memory, 10);
     cr_assert_eq(read_mappings().n_executable, before);
-    tgi_pages_free(kept, 1);
+    tgi_pages_free(retained, 1);
     check_nothing_is_alive();
 }
 
@@ -129,7 +129,7 @@ Test(pages, larger_than_a_chunk_have_one_of_their_own)
 
 Test(pages, of_freed_code_are_reused_and_cleared)
 {
-    unsigned char *kept = make(4, 1), *freed = make(5000, 2);
+    unsigned char *retained = make(4, 1), *freed = make(5000, 2);
     tgi_pages_free(freed, 5000);
     cr_assert_eq(freed[0], 0, "the chunk is there, the code is gone");
     void *memory;
@@ -138,11 +138,11 @@ Test(pages, of_freed_code_are_reused_and_cleared)
     for (size_t i = 0; i < 5000; i++)
         cr_assert_eq(((unsigned char *)memory)[i], 0);
     tgi_pages_free(memory, 5000);
-    tgi_pages_free(kept, 4);
+    tgi_pages_free(retained, 4);
     check_nothing_is_alive();
 }
 
-Test(pages, random_takes_and_gives_never_overlap)
+Test(pages, random_allocations_never_overlap)
 {
     enum { SLOTS = 200, ROUNDS = 5000 };
     unsigned char *held[SLOTS] = {0};

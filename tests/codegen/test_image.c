@@ -187,7 +187,7 @@ Test(image, ten_thousand_cycles_do_not_leak)
 {
     enum { CYCLES = 10000 };
     const object_bytes object = object_sample();
-    tgi_image *kept = load(object);
+    tgi_image *retained = load(object);
     const mappings before = read_mappings();
     for (int i = 0; i < CYCLES; i++) {
         tgi_image *image = load(object);
@@ -198,8 +198,8 @@ Test(image, ten_thousand_cycles_do_not_leak)
     cr_assert_eq(after.n_executable, before.n_executable);
     cr_assert_leq(after.n, before.n + 8);
     cr_assert_eq(after.n_both, 0);
-    cr_assert_eq(call(kept, "load"), SAMPLE_CONSTANT);
-    tgi_image_release(kept);
+    cr_assert_eq(call(retained, "load"), SAMPLE_CONSTANT);
+    tgi_image_release(retained);
     free(object.data);
     check_nothing_is_alive();
 }

@@ -652,7 +652,7 @@ Test(llvm_loops, a_failed_compile_has_a_reason)
 }
 
 /* Every allocation of a compile fails in turn; the loops exist before. */
-Test(llvm_loops, a_compile_without_memory_gives_everything_back)
+Test(llvm_loops, a_compile_without_memory_frees_everything)
 {
     tgi_loops *loops = new_loops("memory");
     const tgi_dim n = 100;

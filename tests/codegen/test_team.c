@@ -133,7 +133,7 @@ static void late_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
             atomic_fetch_add(&w->n_wrong, 1);
 }
 
-Test(team, barriers_wait_for_who_comes_late)
+Test(team, barriers_wait_for_late_threads)
 {
     work w = {0};
     run(late_entry, &w, 3);

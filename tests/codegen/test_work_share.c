@@ -41,13 +41,13 @@ Test(work_share, every_item_is_done_once)
                 check(grain, n_threads, n_items, 3);
 }
 
-Test(work_share, without_a_grain_everyone_takes_part)
+Test(work_share, a_grain_of_0_uses_all_threads)
 {
     cr_assert_eq(check(0, 7, 100, 1), 7);
     cr_assert_eq(check(0, 7, 5, 1), 5);
 }
 
-Test(work_share, threads_without_enough_to_do_get_nothing)
+Test(work_share, threads_below_the_grain_get_no_work)
 {
     cr_assert_eq(check(1000, 4, 100, 9), 1);
     cr_assert_eq(check(1000, 4, 100, 20), 2);

@@ -230,7 +230,7 @@ def activations(x):
 
 @case("gradients", x=given(-1.5, -0.25, 0.75, 2.0, 1.0),
       y=given(0.5, -1.0, 0.5, 3.0, -2.0))
-def pieces(x, y):
+def piecewise(x, y):
     z = torch.maximum(x, y) * torch.minimum(x, 2 * y) + torch.abs(x * y)
     z = z + torch.clamp(x, -1, 1.25) * torch.relu(y)
     return torch.where(x > y, z * x, z - y)
@@ -279,7 +279,7 @@ def outer(x, y):
 
 
 @case("gradients", x=real(2, 3, 4), y=real(4, 6))
-def turned(x, y):
+def transposed(x, y):
     z = x.permute(2, 0, 1).reshape(4, 6)
     return z * y + z.t().reshape(4, 6)
 
@@ -430,7 +430,7 @@ def product_of_batches(a, b):
 
 
 @case("gradients", a=real(4, 3), b=real(2, 4), c=real(2, 3))
-def product_turned(a, b, c):
+def product_transposed(a, b, c):
     return (a.t() @ b.t()) ** 2 + (b @ a).t() * c.t()
 
 

@@ -332,8 +332,9 @@ def leaf():
                  index=index)
         for index in (-1, 0, 1, 5): # branches that return an argument each
             case("switch", [x, y], x if index < 1 else y, "bits", index=index)
-        for trips in (0, 1, 2, 3): # the body swaps what the loop carries
-            case("loop", [x, y], y if trips % 2 else x, "bits", trips=trips)
+        for iterations in (0, 1, 2, 3): # the body swaps what the loop carries
+            case("loop", [x, y], y if iterations % 2 else x, "bits",
+                 iterations=iterations)
         shown = array(dtype, [0, 1, 1 if dtype == "bool" else 7])
         case("print", [shown], [], text="[false true true]"
              if dtype == "bool" else "[0 1 7]")

@@ -56,21 +56,21 @@ static axes axes_of_side(const product_form *form, int side)
 {
     const int operand = form->field[PRODUCT_FIELD_A + side];
     const int flip = form->field[PRODUCT_FIELD_FLIP] >> side & 1;
-    int kept = extent_of_side(form, side), inner = PRODUCT_K;
+    int outer = extent_of_side(form, side), inner = PRODUCT_K;
     axes x = batch_of(form, side);
     if (operand == PRODUCT_VECTOR) {
         add(&x, PRODUCT_K);
         return x;
     }
     if (operand == PRODUCT_SPREAD)
-        kept = PRODUCT_ONE;
+        outer = PRODUCT_ONE;
     if (operand == PRODUCT_SPREAD_K)
         inner = PRODUCT_ONE;
     /* a is [m, k], b is [k, n]. */
     const bool is_inner_first =
         (side == 1) ^ flip ^ (operand == PRODUCT_TRANSPOSED);
-    add(&x, is_inner_first ? inner : kept);
-    add(&x, is_inner_first ? kept : inner);
+    add(&x, is_inner_first ? inner : outer);
+    add(&x, is_inner_first ? outer : inner);
     return x;
 }
 

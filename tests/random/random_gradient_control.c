@@ -56,7 +56,7 @@ static void begin_frame(gr_frame *f, gr_body *body, tg_trace *t,
     if (body->counts && gr_one_in(f, 2)) {
         const tg_value number = tg_cast(in[0], body->root->dtype);
         const gr_shape scalar = {0};
-        gr_add(f, "trip", tg_sin(number), &scalar, -1, 1);
+        gr_add(f, "iteration", tg_sin(number), &scalar, -1, 1);
     }
 }
 

@@ -204,9 +204,9 @@ void rg_make_transpose(rg_maker *m, tgi_op op)
         perm[i] = i;
     for (int i = rank - 1; i > 0; i--) {
         int other = rg_below(&m->bytes, i + 1);
-        int kept = perm[i];
+        int swapped = perm[i];
         perm[i] = perm[other];
-        perm[other] = kept;
+        perm[other] = swapped;
     }
     rg_type type = x.type;
     type.is_weak = false;

@@ -37,12 +37,12 @@ static void compare_types(rg_session *s, const rg_type *type, tg_value value)
 
 rg_operand rg_keep(rg_maker *m, rg_type type, tg_value value)
 {
-    rg_operand kept = rg_value(type, value);
+    rg_operand operand = rg_value(type, value);
     if (m->session)
         compare_types(m->session, &type, value);
     if (m->n_values < RG_MAX_VALUES)
-        m->values[m->n_values++] = kept;
-    return kept;
+        m->values[m->n_values++] = operand;
+    return operand;
 }
 
 /* -- Plain numbers and constants ------------------------------------------- */

@@ -67,9 +67,9 @@ static inline uint64_t random_bits(uint64_t *state, int dtype)
     if (dtype == TG_F64 && is_ordinary)
         bits = (bits & 0x800fffffffffffff) |
                ((uint64_t)(1013 + random_below(state, 21)) << 52);
-    uint64_t kept = 0;
-    memcpy(&kept, &bits, (size_t)tgi_dtype_bytes(dtype));
-    return dtype == TG_BOOL ? kept & 1 : kept;
+    uint64_t truncated = 0;
+    memcpy(&truncated, &bits, (size_t)tgi_dtype_bytes(dtype));
+    return dtype == TG_BOOL ? truncated & 1 : truncated;
 }
 
 /* All pairs of edge cases, then random pairs; the third operand is any edge

@@ -89,7 +89,7 @@ static void product(tg_trace *t, const tg_value *in, void *user)
                            tg_transpose(in[0], TG_PERM(1, 0))));
 }
 
-static void tiny(tg_trace *t, const tg_value *in, void *user)
+static void straight_line(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     tg_value s = tg_sum(tg_mul(in[0], in[1]), TG_ALL_AXES);
@@ -187,7 +187,7 @@ static const test_case cases[] = {
     {"reductions_of_team", reductions, {TENSOR(F32, 2, 1500, 210)},
      .n_results = 4, .threads = 3},
     {"product", product, {TENSOR(F32, 2, 20, 30)}, .n_results = 1},
-    {"tiny", tiny,
+    {"straight_line", straight_line,
      {TENSOR(F32, 1, 3), TENSOR(F32, 1, 3)}, .n_results = 2},
     {"update", update,
      {TENSOR(F32, 1, 70), VARIABLE(F32, 1, 70),

@@ -8,7 +8,7 @@
 #include "support/support.h"
 
 /* volatile prevents constant folding, which assumes the default mode. */
-static volatile float one = 1, three = 3, tiny = FLT_MIN;
+static volatile float one = 1, three = 3, smallest = FLT_MIN;
 
 Test(fpenv, rounds_to_nearest_whatever_the_host_does)
 {
@@ -39,16 +39,16 @@ Test(fpenv, keeps_denormals_whatever_the_host_does)
 {
     const uint32_t plain = _mm_getcsr();
     _mm_setcsr(plain | 0x8040); /* FTZ and DAZ */
-    const float flushed = tiny / 4;
+    const float flushed = smallest / 4;
     const uint32_t saved = tgi_fpenv_begin();
-    const float kept = tiny / 4;
+    const float preserved = smallest / 4;
     tgi_fpenv_end(saved);
-    const float flushed_again = tiny / 4;
+    const float flushed_again = smallest / 4;
     const uint32_t after = _mm_getcsr();
     _mm_setcsr(plain);
     cr_assert_eq(flushed, 0);
     cr_assert_eq(flushed_again, 0);
-    cr_assert_eq(kept * 4, tiny);
+    cr_assert_eq(preserved * 4, smallest);
     cr_assert_eq(after & 0xffc0, (plain | 0x8040) & 0xffc0);
 }
 

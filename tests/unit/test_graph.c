@@ -50,7 +50,7 @@ Test(graph, nodes_are_compared_by_type_shape_attribute_and_weakness)
                                           (tg_site){"a.c", 1});
     cr_assert_neq(plain, weak);
     cr_assert_eq(tgi_graph_constant(g, plain), tgi_graph_constant(g, weak),
-                 "the elements are kept once");
+                 "the elements are stored once");
     tgi_graph_release(g);
     check_nothing_is_alive();
 }
@@ -109,7 +109,7 @@ Test(graph, all_of_a_node_is_copied)
     tgi_ref x = param(g, TG_F32, shape_of(g, 2, 3));
     tgi_ref inputs[] = {x};
     tgi_attr_perm attr = {{1, 0}};
-    char name[] = "turned";
+    char name[] = "transposed";
     tgi_ref t = tgi_graph_add(g, &(tgi_node){.op = TGI_OP_TRANSPOSE,
                                              .dtype = TG_F32,
                                              .shape = shape_of(g, 3, 2),
@@ -124,7 +124,7 @@ Test(graph, all_of_a_node_is_copied)
     const tgi_node *node = tgi_graph_node(g, t);
     cr_assert_eq(node->inputs[0], x);
     cr_assert_eq(((const tgi_attr_perm *)node->attr)->perm[0], 1);
-    cr_assert_str_eq(node->name, "turned");
+    cr_assert_str_eq(node->name, "transposed");
     tgi_graph_release(g);
     check_nothing_is_alive();
 }
@@ -148,10 +148,10 @@ Test(graph, strings_are_stored_once)
 {
     tgi_graph *g = new_graph();
     char text[] = "abc";
-    const char *kept = tgi_graph_intern(g, text);
-    cr_assert_neq(kept, text);
-    cr_assert_eq(tgi_graph_intern(g, "abc"), kept);
-    cr_assert_neq(tgi_graph_intern(g, ""), kept);
+    const char *interned = tgi_graph_intern(g, text);
+    cr_assert_neq(interned, text);
+    cr_assert_eq(tgi_graph_intern(g, "abc"), interned);
+    cr_assert_neq(tgi_graph_intern(g, ""), interned);
     tgi_graph_release(g);
     check_nothing_is_alive();
 }

@@ -600,8 +600,8 @@ static tgi_graph *turn_and_add(void)
 
 Test(interp, random_programs_agree_with_a_plain_simulation)
 {
-    for (uint64_t turn = 0; turn < 500; turn++) {
-        uint64_t seed = turn;
+    for (uint64_t round = 0; round < 500; round++) {
+        uint64_t seed = round;
         program p = {.graph = tgi_graph_create("random", NULL),
                      .callee = turn_and_add()};
         int32_t buffers[VARIABLES + 1][N], out[ACTIONS + 1][N];
@@ -631,10 +631,10 @@ Test(interp, random_programs_agree_with_a_plain_simulation)
         cr_assert_eq(run_once(p.graph, NULL, params, results), TG_OK);
         for (int i = 0; i < n_results; i++)
             cr_assert_arr_eq(out[i], p.elements[shown[i]], sizeof(out[i]),
-                             "program %d, value %d", (int)turn, shown[i]);
+                             "program %d, value %d", (int)round, shown[i]);
         for (int k = 0; k < VARIABLES; k++)
             cr_assert_arr_eq(buffers[k], p.contents[k], sizeof(buffers[k]),
-                             "program %d, variable %d", (int)turn, k);
+                             "program %d, variable %d", (int)round, k);
     }
 }
 

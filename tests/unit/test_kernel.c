@@ -90,7 +90,7 @@ Test(kernel, elementwise_of_eight_axes_in_random_order)
     uint32_t seed = 1;
     for (int i = 0; i < N; i++)
         x[i] = (uint16_t)(i * 257);
-    for (int turn = 0; turn < 50; turn++) {
+    for (int round = 0; round < 50; round++) {
         tgi_view in = dense(x, TG_U16, 8, dims);
         for (int i = 7; i > 0; i--) {
             seed = seed * 1664525u + 1013904223u;
@@ -313,12 +313,12 @@ Test(kernel, reductions_take_any_set_of_axes)
     for (int i = 0; i < 24; i++)
         x[i] = i;
     for (unsigned mask = 0; mask < 8; mask++) {
-        int64_t dims[3] = {2, 3, 4}, kept[3];
+        int64_t dims[3] = {2, 3, 4}, out_dims[3];
         int rank = 0;
         for (int axis = 0; axis < 3; axis++)
             if (!(mask >> axis & 1))
-                kept[rank++] = dims[axis];
-        tgi_view to = dense(out, TG_I32, rank, kept);
+                out_dims[rank++] = dims[axis];
+        tgi_view to = dense(out, TG_I32, rank, out_dims);
         reduce(TGI_OP_SUM, mask, to, dense(x, TG_I32, 3, dims));
         int32_t expected[24] = {0};
         for (int i = 0; i < 24; i++) {

@@ -56,17 +56,17 @@ Test(memory_packing, places_temporaries_only)
 
 Test(memory_packing, never_lets_two_in_use_overlap)
 {
-    enum { N = 400, TURNS = 30 };
+    enum { N = 400, ROUNDS = 30 };
     tgi_buffer buffers[N];
     uint32_t seed = 3;
-    for (int turn = 0; turn < TURNS; turn++) {
+    for (int round = 0; round < ROUNDS; round++) {
         tgi_ref last_ref = 0;
         int64_t sum = 0, end;
         for (int i = 0; i < N; i++) {
             seed = seed * 1664525u + 1013904223u;
             tgi_ref first = (tgi_ref)(1 + i / 3);
             tgi_ref last = first + (seed >> 10) % 40;
-            int64_t bytes = (int64_t)((seed >> 16) % 5000) >> (turn % 6);
+            int64_t bytes = (int64_t)((seed >> 16) % 5000) >> (round % 6);
             buffers[i] = buffer(bytes, first, last);
             last_ref = last_ref < last ? last : last_ref;
             sum += bytes + 63;

@@ -189,15 +189,15 @@ Test(reduce_tree, axes_at_the_end_are_runs_and_the_others_rows)
         int first = 4;
         while (first > 0 && mask >> (first - 1) & 1)
             first--;
-        int64_t kept[4], n_out = 1;
+        int64_t out_dims[4], n_out = 1;
         int rank = 0;
         for (int axis = 0; axis < 4; axis++)
             if (!(mask >> axis & 1)) {
-                kept[rank++] = dims[axis];
+                out_dims[rank++] = dims[axis];
                 n_out *= dims[axis];
             }
-        sum(view_of(out, rank, kept), dense, mask);
-        sum(view_of(again, rank, kept), transposed, mask);
+        sum(view_of(out, rank, out_dims), dense, mask);
+        sum(view_of(again, rank, out_dims), transposed, mask);
         cr_expect_arr_eq(out, again, (size_t)n_out * sizeof(float),
                          "mask %u, another layout", mask);
 

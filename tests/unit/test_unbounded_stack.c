@@ -137,7 +137,7 @@ Test(unbounded_stack, data_may_decide_the_number_of_iterations)
     check_modes(all_by_test);
 }
 
-static void many_trips(session *s, outcome *out)
+static void many_iterations(session *s, outcome *out)
 {
     tg_function *f = tg_function_create(s->ctx, save_by_test, NULL, NULL);
     call_saving(s, out, f, 3, 100000);
@@ -146,10 +146,10 @@ static void many_trips(session *s, outcome *out)
 
 Test(unbounded_stack, a_straight_line_loop_of_100000_iterations)
 {
-    check_modes(many_trips);
+    check_modes(many_iterations);
 }
 
-static void many_wide_trips(session *s, outcome *out)
+static void many_wide_iterations(session *s, outcome *out)
 {
     tg_function *f = tg_function_create(s->ctx, save_by_number, NULL, NULL);
     call_saving(s, out, f, 700, 3000);
@@ -158,7 +158,7 @@ static void many_wide_trips(session *s, outcome *out)
 
 Test(unbounded_stack, a_large_loop_of_many_iterations)
 {
-    check_modes(many_wide_trips);
+    check_modes(many_wide_iterations);
 }
 
 /* A saved value depends on its own iteration number. */

@@ -42,7 +42,8 @@ static tg_status fuse_graph(job *j)
         const tgi_host_step *host = &j->loops->hosts.data[0];
         const tgi_node *node = tgi_graph_node(host->graph, host->node);
         TGI_FAIL(TG_ERROR_UNSUPPORTED, tgi_node_site(node),
-                 "'%s' %s, which an exported function cannot", j->graph->name,
+                 "'%s' %s, which an exported function cannot do",
+                 j->graph->name,
                  node->op == TGI_OP_PRINT  ? "prints"
                  : node->op == TGI_OP_FAIL ? "asserts"
                                            : "calls the host");

@@ -84,7 +84,7 @@ static void classify_inst(tgi_llvm_analysis *a, uint32_t number)
 typedef struct phase_stats {
     unsigned bytes; /* of the widest element that varies */
     unsigned cost;
-    bool uses_native_minmax; /* has an accumulator of several parts */
+    bool uses_native_minmax; /* an accumulator has three parts */
     unsigned n_reductions;
 } phase_stats;
 

@@ -472,6 +472,7 @@ script_tests = \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-from-tensorflow.sh \
+	tests/scripts/check-from-tensorflow-python.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-include-direction.sh \
 	tests/scripts/check-lists.sh \
@@ -570,6 +571,7 @@ EXTRA_DIST += \
 	tests/support/graphs.h \
 	tests/support/image_objects.h \
 	tests/support/instrument.h \
+	tests/scripts/check-from-tensorflow.py \
 	tests/scripts/check-python-files.py \
 	tests/scripts/compare-code.sh \
 	tests/scripts/lsan.supp \

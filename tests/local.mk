@@ -78,6 +78,7 @@ unit_tests = \
 	tests/api/test_tensor \
 	tests/api/test_tiers \
 	tests/api/test_traced \
+	tests/api/test_training_threads \
 	tests/api/test_variable \
 	tests/codegen/test_code_cache \
 	tests/codegen/test_code_key \
@@ -478,6 +479,7 @@ script_tests = \
 	tests/scripts/check-lists.sh \
 	tests/scripts/check-matmul.sh \
 	tests/scripts/check-misuse.sh \
+	tests/scripts/check-modes.sh \
 	tests/scripts/check-module.sh \
 	tests/scripts/check-nesting.sh \
 	tests/scripts/check-ops-doc.sh \

@@ -59,6 +59,7 @@ unit_tests = \
 	tests/api/test_scale \
 	tests/api/test_semantics_assert \
 	tests/api/test_semantics_assert_gradients \
+	tests/api/test_semantics_assert_loops \
 	tests/api/test_semantics_bundles \
 	tests/api/test_semantics_data \
 	tests/api/test_semantics_effects \

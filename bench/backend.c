@@ -12,6 +12,7 @@
 #endif
 
 #include "peers/library.h"
+#include "peers/python.h"
 
 void reason_set(reason *why, const char *format, ...)
 {
@@ -33,6 +34,8 @@ const char *backend_name(backend which)
         [BACKEND_BLIS] = "blis",
         [BACKEND_ONEDNN] = "onednn",
         [BACKEND_LIBXSMM] = "libxsmm",
+        [BACKEND_TF_DATA] = "tf.data",
+        [BACKEND_TORCH_DATA] = "DataLoader",
     };
     return names[which];
 }
@@ -135,6 +138,10 @@ static bool probe_backend(backend which, reason *out_why)
         return onednn_open(out_why);
     case BACKEND_LIBXSMM:
         return libxsmm_open(out_why);
+    case BACKEND_TF_DATA:
+        return python_has_module("tensorflow", out_why);
+    case BACKEND_TORCH_DATA:
+        return python_has_module("torch", out_why);
     default:
         return true;
     }

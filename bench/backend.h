@@ -21,6 +21,8 @@ typedef enum backend {
     BACKEND_BLIS,
     BACKEND_ONEDNN,
     BACKEND_LIBXSMM,
+    BACKEND_TF_DATA,
+    BACKEND_TORCH_DATA,
     N_BACKENDS
 } backend;
 

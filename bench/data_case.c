@@ -4,10 +4,18 @@
  */
 #include "data_case.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "measure.h"
+#include "peers/python.h"
+
+/* peers/data_loaders.py */
+static const char python_program[] =
+#include "data_loaders.inc"
+    ;
 
 enum { SOURCE_ROWS = 4096, PREFETCH_DEPTH = 2 };
 static const double work_seconds = 1e-3;
@@ -44,6 +52,7 @@ struct runner {
     tg_iterator *it;
     float *copy; /* BACKEND_C: the batch */
     int64_t next;
+    python *python; /* peers in Python, instead of the objects above */
 };
 
 /* -- The pipeline ---------------------------------------------------------- */
@@ -90,13 +99,58 @@ static void fast_step(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(in[0], 1));
 }
 
+/* -- Peers in Python ------------------------------------------------------- */
+
+static bool is_python(backend which)
+{
+    return which == BACKEND_TF_DATA || which == BACKEND_TORCH_DATA;
+}
+
+static python *start_python(const experiment *e, backend which,
+                            reason *out_why)
+{
+    static const char *const kinds[] = {[DATA_FEED] = "feed",
+                                        [DATA_PIPELINE] = "pipeline",
+                                        [DATA_PREFETCH] = "prefetch"};
+    char numbers[3][24];
+    snprintf(numbers[0], sizeof(numbers[0]), "%" PRId64, e->rows);
+    snprintf(numbers[1], sizeof(numbers[1]), "%" PRId64, e->columns);
+    snprintf(numbers[2], sizeof(numbers[2]), "%d", SOURCE_ROWS);
+    const char *const arguments[] = {kinds[e->kind], backend_name(which),
+                                     numbers[0],     numbers[1],
+                                     numbers[2],     NULL};
+    return python_start(python_program, arguments, out_why);
+}
+
+static bool run_python(const runner *r, int64_t iterations,
+                       double *out_seconds)
+{
+    char line[32], answer[64];
+    reason ignored;
+    snprintf(line, sizeof(line), "%" PRId64, iterations);
+    if (!python_ask(r->python, line, answer, sizeof(answer), &ignored))
+        return false;
+    *out_seconds = strtod(answer, NULL);
+    return *out_seconds > 0;
+}
+
+static bool verify_python(const runner *r, reason *out_why)
+{
+    char answer[64];
+    if (!python_ask(r->python, "check", answer, sizeof(answer), out_why))
+        return false;
+    if (strcmp(answer, "right") != 0)
+        reason_set(out_why, "%s", answer);
+    return strcmp(answer, "right") == 0;
+}
+
 /* -- The family ------------------------------------------------------------ */
 
 static bool has_backend(const bench_case *c, const case_size *size,
                         backend which)
 {
     (void)size;
-    return which == BACKEND_JIT ||
+    return which == BACKEND_JIT || is_python(which) ||
            (which == BACKEND_C &&
             ((const data_case *)c->what)->kind == DATA_FEED);
 }
@@ -139,6 +193,7 @@ static void stop(runner *r)
     tg_tensor_release(r->batch);
     tg_tensor_release(r->source);
     tg_context_release(r->ctx);
+    python_stop(r->python);
     free(r->copy);
     free(r);
 }
@@ -191,10 +246,16 @@ static runner *start(experiment *e, backend which, int threads, reason *out_why)
     }
     r->e = e;
     r->which = which;
-    r->ctx = backend_context(BACKEND_JIT, 1);
-    if (r->ctx && prepare(r))
-        return r;
-    reason_set(out_why, "%s", tg_error(NULL));
+    if (is_python(which)) {
+        r->python = start_python(e, which, out_why);
+        if (r->python)
+            return r;
+    } else {
+        r->ctx = backend_context(BACKEND_JIT, 1);
+        if (r->ctx && prepare(r))
+            return r;
+        reason_set(out_why, "%s", tg_error(NULL));
+    }
     stop(r);
     return NULL;
 }
@@ -220,19 +281,34 @@ static bool run_once(runner *r)
            (r->e->kind == DATA_FEED || !tg_run(r->bound));
 }
 
-static bool run(runner *r, int64_t iterations, double *out_seconds)
+static bool run_batches(runner *r, int64_t n)
 {
-    (void)out_seconds;
-    for (int64_t i = 0; i < iterations; i++)
+    for (int64_t i = 0; i < n; i++)
         if (!run_once(r))
             return false;
     return true;
+}
+
+/* Feeding is timed after a pass over the source, because the other rows, which
+   have had their turn, use the cache too. */
+static bool run(runner *r, int64_t iterations, double *out_seconds)
+{
+    if (r->python)
+        return run_python(r, iterations, out_seconds);
+    if (r->e->kind == DATA_FEED && !run_batches(r, SOURCE_ROWS / r->e->rows))
+        return false;
+    const double began = seconds_now();
+    const bool did = run_batches(r, iterations);
+    *out_seconds = seconds_now() - began;
+    return did;
 }
 
 /* Every row of a batch is a row of the source. */
 static bool verify(runner *r, reason *out_why)
 {
     const experiment *e = r->e;
+    if (r->python)
+        return verify_python(r, out_why);
     bool good = run_once(r);
     if (good && r->which != BACKEND_C)
         good = !tg_next(r->it, TG_RESULTS(&r->batch));

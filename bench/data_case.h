@@ -2,7 +2,8 @@
 /*
  * data_case.h - cases that time datasets, per batch: feeding a bound call,
  * compared with copying the same bytes in C, and a pipeline of 1 ms in front of
- * a step of 1 ms, without and with prefetch.
+ * a step of 1 ms, without and with prefetch. The peers are tf.data and
+ * PyTorch's DataLoader (peers/data_loaders.py).
  */
 #ifndef BENCH_DATA_CASE_H
 #define BENCH_DATA_CASE_H

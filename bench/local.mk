@@ -3,7 +3,8 @@
 # bench/ - tgjit-bench, which uses public headers only. It is installed, so
 # its _LDFLAGS must not contain the -no-install of AM_LDFLAGS.
 
-bench_cppflags = -I$(top_srcdir)/include -I$(top_srcdir)/bench -D_GNU_SOURCE
+bench_cppflags = -I$(top_srcdir)/include -I$(top_srcdir)/bench -Ibench \
+	-D_GNU_SOURCE
 
 bin_PROGRAMS += bench/tgjit-bench
 bench_tgjit_bench_SOURCES = \
@@ -37,6 +38,8 @@ bench_tgjit_bench_SOURCES = \
 	bench/options.h \
 	bench/peers.h \
 	bench/peers/library.h \
+	bench/peers/python.c \
+	bench/peers/python.h \
 	bench/process_case.c \
 	bench/process_case.h \
 	bench/report.h \
@@ -56,6 +59,14 @@ bench_tgjit_bench_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 bench_tgjit_bench_LDFLAGS = $(TGJIT_SANITIZE)
 bench_tgjit_bench_LDADD = libtgjit-bench-plain.la libtgjit.la \
 	$(BENCH_LIBXSMM_LIBS) $(DL_LIBS) $(LIBM)
+
+# A program in Python as a string of C.
+EXTRA_DIST += bench/peers/data_loaders.py
+CLEANFILES += bench/data_loaders.inc
+bench/tgjit_bench-data_case.$(OBJEXT): bench/data_loaders.inc
+bench/data_loaders.inc: bench/peers/data_loaders.py
+	$(AM_V_GEN)$(MKDIR_P) bench && sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' \
+	    $(srcdir)/bench/peers/data_loaders.py >$@
 
 # -- Peers -------------------------------------------------------------------
 

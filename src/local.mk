@@ -329,6 +329,7 @@ libtgjit_core_la_SOURCES += \
 	src/front/data/dataset_generator.c \
 	src/front/data/dataset_interleave.c \
 	src/front/data/dataset_map.c \
+	src/front/data/dataset_csv.c \
 	src/front/data/dataset_npy.c \
 	src/front/data/dataset_object.h \
 	src/front/data/dataset_prefetch.c \

@@ -59,6 +59,7 @@ unit_tests = \
 	tests/api/test_scale \
 	tests/api/test_semantics_assert \
 	tests/api/test_semantics_assert_gradients \
+	tests/api/test_semantics_assert_loops \
 	tests/api/test_semantics_bundles \
 	tests/api/test_semantics_data \
 	tests/api/test_semantics_effects \
@@ -78,6 +79,7 @@ unit_tests = \
 	tests/api/test_tensor \
 	tests/api/test_tiers \
 	tests/api/test_traced \
+	tests/api/test_training_threads \
 	tests/api/test_variable \
 	tests/codegen/test_code_cache \
 	tests/codegen/test_code_key \
@@ -472,11 +474,13 @@ script_tests = \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-from-tensorflow.sh \
+	tests/scripts/check-from-tensorflow-python.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-include-direction.sh \
 	tests/scripts/check-lists.sh \
 	tests/scripts/check-matmul.sh \
 	tests/scripts/check-misuse.sh \
+	tests/scripts/check-modes.sh \
 	tests/scripts/check-module.sh \
 	tests/scripts/check-names.sh \
 	tests/scripts/check-nesting.sh \
@@ -571,6 +575,7 @@ EXTRA_DIST += \
 	tests/support/graphs.h \
 	tests/support/image_objects.h \
 	tests/support/instrument.h \
+	tests/scripts/check-from-tensorflow.py \
 	tests/scripts/check-python-files.py \
 	tests/scripts/compare-code.sh \
 	tests/scripts/lsan.supp \

@@ -145,21 +145,30 @@ TG_END_DECLS
 
 /* Example: tg_cond(p, f, g, user, TG_ARGS(x, y), results, n) */
 #define tg_cond(predicate, then, otherwise, user, ...) \
-    tg_cond_at(TG_IN(predicate), then, otherwise, user, __VA_ARGS__, TG_HERE)
+    TG_WITH_ARGS(tg_cond_at, __VA_ARGS__) \
+    (TG_IN(predicate), then, otherwise, user, __VA_ARGS__, TG_HERE)
 #define tg_switch(index, branches, n_branches, user, ...) \
-    tg_switch_at(TG_IN(index), branches, n_branches, user, __VA_ARGS__, \
-                 TG_HERE)
+    TG_WITH_ARGS(tg_switch_at, __VA_ARGS__) \
+    (TG_IN(index), branches, n_branches, user, __VA_ARGS__, TG_HERE)
 #define tg_while(test, body, user, ...) \
-    tg_while_at(test, body, user, __VA_ARGS__, TG_HERE)
+    TG_WITH_ARGS(tg_while_at, __VA_ARGS__) \
+    (test, body, user, __VA_ARGS__, TG_HERE)
 #define tg_while_limit(max_iterations, test, body, user, ...) \
-    tg_while_limit_at(max_iterations, test, body, user, __VA_ARGS__, TG_HERE)
+    TG_WITH_ARGS(tg_while_limit_at, __VA_ARGS__) \
+    (max_iterations, test, body, user, __VA_ARGS__, TG_HERE)
 #define tg_for(n_iterations, body, user, ...) \
-    tg_for_at(TG_IN(n_iterations), body, user, __VA_ARGS__, TG_HERE)
+    TG_WITH_ARGS(tg_for_at, __VA_ARGS__) \
+    (TG_IN(n_iterations), body, user, __VA_ARGS__, TG_HERE)
 #define tg_for_unrolled(n_iterations, body, user, ...) \
-    tg_for_unrolled_at(n_iterations, body, user, __VA_ARGS__, TG_HERE)
+    TG_WITH_ARGS(tg_for_unrolled_at, __VA_ARGS__) \
+    (n_iterations, body, user, __VA_ARGS__, TG_HERE)
 /* Example: tg_scan(f, user, TG_ARGS(carry), TG_ARGS(xs), &carry, 1, &ys, 1) */
-#define tg_scan(body, user, ...) tg_scan_at(body, user, __VA_ARGS__, TG_HERE)
-#define tg_map(body, user, ...) tg_map_at(body, user, __VA_ARGS__, TG_HERE)
+#define tg_scan(body, user, ...) \
+    TG_WITH_ARGS(tg_scan_at, __VA_ARGS__) \
+    (body, user, __VA_ARGS__, TG_HERE)
+#define tg_map(body, user, ...) \
+    TG_WITH_ARGS(tg_map_at, __VA_ARGS__) \
+    (body, user, __VA_ARGS__, TG_HERE)
 #define tg_list_create(capacity, dtype, ...) \
     tg_list_create_at(capacity, dtype, __VA_ARGS__, TG_HERE)
 #define tg_list_push(list, value) \

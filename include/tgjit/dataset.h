@@ -23,6 +23,7 @@
 #ifndef TGJIT_DATASET_H
 #define TGJIT_DATASET_H
 
+#include "file.h"
 #include "function.h"
 #include "result.h"
 #include "tensor.h"
@@ -55,6 +56,20 @@ tg_dataset_from_at(tg_context *ctx, const tg_operand *tensors, size_t n,
 TG_API TG_MUST_CHECK tg_dataset *
 tg_dataset_from_npy_at(tg_context *ctx, const char *const *paths, size_t n,
                        tg_site site);
+
+/*
+ * The rows of a CSV file, which each iteration reads from its beginning. Element
+ * component i is group i of columns, as in tg_csv_load_columns: a scalar, or a
+ * vector of n columns. Without groups there is one component, all columns with
+ * the dtype of `options`. Options and groups are copied. A row with a wrong
+ * number of fields or a field that is no number is an error of this element
+ * that names file, line and column. A file that cannot be read further ends the
+ * iteration after the error.
+ */
+TG_API TG_MUST_CHECK tg_dataset *
+tg_dataset_from_csv(tg_context *ctx, const char *path,
+                    const tg_csv_options *options,
+                    const tg_csv_columns *groups, size_t n_groups);
 
 /* The element that a generator is to fill. */
 typedef struct tg_element tg_element;
@@ -244,14 +259,17 @@ TG_END_DECLS
 
 #ifndef __cplusplus
 
-#define tg_dataset_from(ctx, ...) tg_dataset_from_at(ctx, __VA_ARGS__, TG_HERE)
+#define tg_dataset_from(ctx, ...) \
+    TG_WITH_ARGS(tg_dataset_from_at, __VA_ARGS__) \
+    (ctx, __VA_ARGS__, TG_HERE)
 #define tg_dataset_from_npy(ctx, ...) \
     tg_dataset_from_npy_at(ctx, __VA_ARGS__, TG_HERE)
 #define tg_dataset_map(dataset, function) \
     tg_dataset_map_at(dataset, function, TG_HERE)
 #define tg_dataset_filter(dataset, function) \
     tg_dataset_filter_at(dataset, function, TG_HERE)
-#define tg_next(iterator, ...) tg_next_at(iterator, __VA_ARGS__, TG_HERE)
+#define tg_next(iterator, ...) \
+    TG_WITH_RESULTS(tg_next_at, __VA_ARGS__)(iterator, __VA_ARGS__, TG_HERE)
 
 /* Expands to two arguments: an array of up to 32 datasets, and its length. */
 #define TG_DATASETS(...) \

@@ -257,15 +257,20 @@ TG_END_DECLS
 
 #ifndef __cplusplus
 
-#define tg_call(function, ...) tg_call_at(function, __VA_ARGS__, TG_HERE)
-#define tg_bind(function, ...) tg_bind_at(function, __VA_ARGS__, TG_HERE)
-#define tg_concrete_call(concrete, ...) \
-    tg_concrete_call_at(concrete, __VA_ARGS__, TG_HERE)
-#define tg_function_concrete(function, specs, n_specs) \
-    tg_function_concrete_at(function, specs, n_specs, TG_HERE)
-
 /* From here on compilers omit the expansions of macros from their messages. */
 #pragma GCC system_header
+
+#define tg_call(function, ...) \
+    TG_WITH_LISTS(tg_call_at, tg_lists_expected, __VA_ARGS__) \
+    (function, __VA_ARGS__ __VA_OPT__(, ) TG_HERE)
+#define tg_bind(function, ...) \
+    TG_WITH_LISTS(tg_bind_at, tg_bind_lists_expected, __VA_ARGS__) \
+    (function, __VA_ARGS__ __VA_OPT__(, ) TG_HERE)
+#define tg_concrete_call(concrete, ...) \
+    TG_WITH_LISTS(tg_concrete_call_at, tg_lists_expected, __VA_ARGS__) \
+    (concrete, __VA_ARGS__ __VA_OPT__(, ) TG_HERE)
+#define tg_function_concrete(function, specs, n_specs) \
+    tg_function_concrete_at(function, specs, n_specs, TG_HERE)
 
 /* The spec of a tensor argument: TG_SPEC(TG_F32, TG_UNKNOWN, 10). */
 #define TG_SPEC(dtype, ...) tg_spec_tensor(dtype, TG_DIMS(__VA_ARGS__))

@@ -171,12 +171,14 @@ TG_END_DECLS
     tg_hessian_vector_at(TG_IN(target), TG_IN(source), TG_IN(vector), TG_HERE)
 /* Example: tg_custom_gradient(f, df, user, TG_ARGS(x), &y, 1) */
 #define tg_custom_gradient(forward, backward, user, ...) \
-    tg_custom_gradient_at(forward, backward, user, __VA_ARGS__, TG_HERE)
+    TG_WITH_ARGS(tg_custom_gradient_at, __VA_ARGS__) \
+    (forward, backward, user, __VA_ARGS__, TG_HERE)
 #define tg_host_call_with_gradient(t, function, backward, user, ...) \
-    tg_host_call_with_gradient_at(t, function, backward, user, __VA_ARGS__, \
-                                  TG_HERE)
+    TG_WITH_ARGS(tg_host_call_with_gradient_at, __VA_ARGS__) \
+    (t, function, backward, user, __VA_ARGS__, TG_HERE)
 #define tg_checkpoint(body, user, ...) \
-    tg_checkpoint_at(body, user, __VA_ARGS__, TG_HERE)
+    TG_WITH_ARGS(tg_checkpoint_at, __VA_ARGS__) \
+    (body, user, __VA_ARGS__, TG_HERE)
 
 #else /* __cplusplus */
 

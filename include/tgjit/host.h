@@ -71,7 +71,8 @@ TG_END_DECLS
 
 /* Example: tg_host_call(t, f, user, TG_ARGS(x, y), specs, results, n) */
 #define tg_host_call(t, function, user, ...) \
-    tg_host_call_at(t, function, user, __VA_ARGS__, TG_HERE)
+    TG_WITH_ARGS(tg_host_call_at, __VA_ARGS__) \
+    (t, function, user, __VA_ARGS__, TG_HERE)
 
 #else /* __cplusplus */
 

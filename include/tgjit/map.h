@@ -27,9 +27,9 @@
                   a27, a28, a29, a30, a31, a32, n, ...) \
     n
 
-/* The address of an array of m(a), m(b), ...; 0 without arguments. */
+/* The address of an array of m(a), m(b), ...; null without arguments. */
 #define TG_ARRAY(type, m, ...) \
-    __VA_OPT__((type const[]){TG_MAP(m, __VA_ARGS__)} +) 0
+    ((type const *)(__VA_OPT__((type const[]){TG_MAP(m, __VA_ARGS__)} +) 0))
 #define TG_ITSELF(x) x
 
 #define TG_MAP(m, ...) \

@@ -103,6 +103,14 @@ static inline tg_result tg_out_result(tg_result result)
 tg_result tg_out_unsupported_type(TG_ANYTHING) TG_COMPILE_ERROR(
     "not a result slot: pass the address of a tg_tensor * or of a C number, "
     "TG_FRESH(&tensor), or NULL");
+/* Selected instead of functions that are called without TG_RESULTS, or without
+   TG_ARGS and TG_RESULTS. */
+tg_status tg_results_expected(TG_ANYTHING)
+    TG_COMPILE_ERROR("not a list of results: pass TG_RESULTS(...)");
+tg_status tg_lists_expected(TG_ANYTHING) TG_COMPILE_ERROR(
+    "not lists of arguments and results: pass TG_ARGS(...), TG_RESULTS(...)");
+void *tg_bind_lists_expected(TG_ANYTHING) TG_COMPILE_ERROR(
+    "not lists of arguments and results: pass TG_ARGS(...), TG_RESULTS(...)");
 #pragma GCC diagnostic pop
 #endif
 
@@ -138,6 +146,25 @@ TG_END_DECLS
 /* Expands to two arguments: an array of up to 32 slots, and its length. */
 #define TG_RESULTS(...) \
     TG_ARRAY(tg_result, TG_OUT, __VA_ARGS__), (size_t)TG_COUNT(__VA_ARGS__)
+
+/* The function, if TG_RESULTS stands first among the other arguments. */
+#define TG_WITH_RESULTS(function, ...) \
+    TG_WITH_RESULTS_(function, __VA_ARGS__ __VA_OPT__(, ) 0, )
+#define TG_WITH_RESULTS_(function, results, ...) \
+    __builtin_choose_expr(TG_IS_RESULTS(results), function, \
+                          tg_results_expected)
+/* The function, if TG_ARGS and then TG_RESULTS stand there; else `other`. */
+#define TG_WITH_LISTS(function, other, ...) \
+    TG_WITH_LISTS_(function, other, __VA_ARGS__ __VA_OPT__(, ) 0, 0, 0, )
+#define TG_WITH_LISTS_(function, other, args, n_args, results, ...) \
+    __builtin_choose_expr(TG_IS_ARGS(args) && TG_IS_RESULTS(results), \
+                          function, other)
+#define TG_IS_RESULTS(x) \
+    _Generic((x), \
+        const tg_result *: 1, \
+        tg_result *: 1, \
+        void *: 1, \
+        default: 0)
 
 #else /* __cplusplus */
 

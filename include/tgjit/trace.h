@@ -135,7 +135,9 @@ TG_END_DECLS
     tg_own_variable_from_at(t, name, TG_IN(initial), TG_HERE)
 
 /* Example: tg_apply(g, TG_ARGS(x, y), results, n) */
-#define tg_apply(function, ...) tg_apply_at(function, __VA_ARGS__, TG_HERE)
+#define tg_apply(function, ...) \
+    TG_WITH_ARGS(tg_apply_at, __VA_ARGS__) \
+    (function, __VA_ARGS__, TG_HERE)
 
 #else /* __cplusplus */
 

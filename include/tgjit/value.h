@@ -153,6 +153,9 @@ static inline tg_operand tg_in_const_tensor(const tg_tensor *x)
 tg_operand tg_in_unsupported_type(TG_ANYTHING) TG_COMPILE_ERROR(
     "not an operand: pass a tg_value, tg_variable *, tg_tensor *, number, "
     "string, tg_value_of(variable) or tg_bundle_of(type, bundle)");
+/* Selected instead of a function that is called without TG_ARGS. */
+void *tg_args_expected(TG_ANYTHING)
+    TG_COMPILE_ERROR("not a list of arguments: pass TG_ARGS(...)");
 #pragma GCC diagnostic pop
 #endif
 
@@ -235,6 +238,19 @@ TG_END_DECLS
    TG_ARGS() passes none. */
 #define TG_ARGS(...) \
     TG_ARRAY(tg_operand, TG_IN, __VA_ARGS__), (size_t)TG_COUNT(__VA_ARGS__)
+
+/* The function, if TG_ARGS or an array of operands stands first among the other
+   arguments; else tg_args_expected. */
+#define TG_WITH_ARGS(function, ...) \
+    TG_WITH_ARGS_(function, __VA_ARGS__ __VA_OPT__(, ) 0, )
+#define TG_WITH_ARGS_(function, args, ...) \
+    __builtin_choose_expr(TG_IS_ARGS(args), function, tg_args_expected)
+#define TG_IS_ARGS(x) \
+    _Generic((x), \
+        const tg_operand *: 1, \
+        tg_operand *: 1, \
+        void *: 1, \
+        default: 0)
 
 #define tg_variable_assign(variable, value) \
     tg_variable_assign_at(variable, TG_IN(value), TG_HERE)

@@ -132,14 +132,6 @@ static void end_work(void)
     pthread_mutex_unlock(&users.lock);
 }
 
-static void add_loading(int change)
-{
-    pthread_mutex_lock(&users.lock);
-    users.n_loading += change;
-    pthread_cond_broadcast(&users.changed);
-    pthread_mutex_unlock(&users.lock);
-}
-
 /*
  * Waits for working threads. Most compiles end within 250 ms. Loading takes
  * about 20 ms, but longer from a cold disk, and is waited for up to 10 s,
@@ -317,6 +309,15 @@ static bool find_next_to_library(char path[PATH_MAX])
     end[1] = '\0';
     return stat(file, &folder) == 0 && !(folder.st_mode & S_IWOTH) &&
            plugin_path(file, n, path) && access(path, R_OK) == 0;
+}
+
+/* A fork waits for a thread that loads the plugin: see before_fork. */
+static void add_loading(int change)
+{
+    pthread_mutex_lock(&users.lock);
+    users.n_loading += change;
+    pthread_cond_broadcast(&users.changed);
+    pthread_mutex_unlock(&users.lock);
 }
 
 static void load_plugin(void)

@@ -147,10 +147,15 @@ static tg_status add_switch(region *r)
         /* Other threads may still read the selected case. */
         TGI_TRY(tgi_step_builder_touch(r->st, r->params[0], TGI_TOUCH_READ));
         TGI_TRY(add_step(r, TGI_STEP_CASE));
+        const size_t n_before = r->s->loops->steps.n;
         TGI_TRY(add_graph(r, r->attr->graphs[i], results));
-        TGI_TRY(tgi_step_builder_barrier(r->st));
+        /* A case without steps, such as that of an assert that holds, has
+           nothing to make visible. */
+        if (r->s->loops->steps.n > n_before)
+            TGI_TRY(tgi_step_builder_barrier(r->st));
     }
-    return add_step(r, TGI_STEP_SWITCH_END);
+    TGI_TRY(add_step(r, TGI_STEP_SWITCH_END));
+    return tgi_step_builder_touch(r->st, r->params[0], TGI_TOUCH_READ);
 }
 
 /* -- Loops ----------------------------------------------------------------- */
@@ -353,10 +358,21 @@ static tg_status set_stacks(const region *r)
     return add_check(r, &c->memory_check);
 }
 
+/* True if a host step from `first` on is an assert. */
+static bool has_assert(const region *r, size_t first)
+{
+    const tgi_loops *loops = r->s->loops;
+    for (size_t i = first; i < loops->hosts.n; i++)
+        if (tgi_host_step_is_assert(&loops->hosts.data[i]))
+            return true;
+    return false;
+}
+
 static tg_status add_loop(region *r)
 {
     const uint32_t first = r->st->epoch;
     const size_t n_before = r->s->loops->buffers.n;
+    const size_t first_host = r->s->loops->hosts.n;
     tgi_buffer_id *results = alloc_ids(r, (size_t)r->attr->n_carried);
     if (!results)
         return TG_ERROR_OUT_OF_MEMORY;
@@ -380,8 +396,9 @@ static tg_status add_loop(region *r)
     /* Other threads may still read the values that end the loop. */
     TGI_TRY(tgi_step_builder_barrier(r->st));
     extend_live_ranges(r, n_before, first);
-    if (!control_of(r)->is_limited &&
-        tgi_stack_set_id_is_none(control_of(r)->stack_set))
+    /* A straight-line loop ends here if an assert in it fails. */
+    if (!tgi_control_flow_can_fail(control_of(r)) &&
+        !has_assert(r, first_host))
         return TG_OK;
     return tgi_step_builder_add(
         r->st, (tgi_loop_step){.kind = TGI_STEP_RETURN_IF_FAILED});

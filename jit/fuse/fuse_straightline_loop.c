@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * fuse_straightline_loop.c - selects straight-line loops: loops that contain
- * only straight-line kernels and such loops. Thread 0 runs them, without
- * barriers. Carried values are in registers if all accesses to them are static.
+ * only straight-line kernels, asserts and such loops. Thread 0 runs them,
+ * without barriers. Carried values are in registers if all accesses to them are
+ * static. A failed assert leaves the outermost loop, and the step behind it
+ * ends the call.
  *
  * Requires:    steps; merged buffers.
  * Preserves:   results and effects.
@@ -25,6 +27,32 @@ typedef struct step_range {
 
 static bool can_carry(const tgi_loops *loops, size_t loop, step_range around);
 
+/* True for a failed assert whose values have memory: a counter of iterations
+   has none. */
+static bool is_assert(const tgi_loops *loops, size_t step)
+{
+    if (loops->steps.data[step].kind != TGI_STEP_HOST)
+        return false;
+    const tgi_host_step *host =
+        &loops->hosts.data[tgi_host_id_index(loops->steps.data[step].host)];
+    for (uint32_t i = 0; i < host->n_buffers; i++)
+        if (tgi_loops_buffer(loops, host->buffers[i])->place ==
+            TGI_PLACE_COUNTER)
+            return false;
+    return tgi_host_step_is_assert(host);
+}
+
+/* True if this RETURN_IF_FAILED, which follows a barrier, can only be due to an
+   assert. */
+static bool is_return_of_assert(const tgi_loops *loops, size_t step)
+{
+    const tgi_loop_step *cause = &loops->steps.data[step - 2];
+    return is_assert(loops, step - 2) ||
+           (cause->kind == TGI_STEP_LOOP_END &&
+            !tgi_control_flow_can_fail(
+                tgi_loops_control(loops, cause->control)));
+}
+
 /* True if there are only straight-line kernels in between, and loops whose
    values can be carried. */
 static bool is_all_straightline(const tgi_loops *loops, step_range around)
@@ -35,8 +63,11 @@ static bool is_all_straightline(const tgi_loops *loops, step_range around)
         const int kind = loops->steps.data[i].kind;
         depth += kind == TGI_STEP_LOOP;
         depth -= kind == TGI_STEP_LOOP_END;
-        if ((k && !k->is_straightline) || depth > MAX_DEPTH ||
-            kind == TGI_STEP_HOST || kind == TGI_STEP_RETURN_IF_FAILED)
+        if ((k && !k->is_straightline) || depth > MAX_DEPTH)
+            return false;
+        if (kind == TGI_STEP_HOST && !is_assert(loops, i))
+            return false;
+        if (kind == TGI_STEP_RETURN_IF_FAILED && !is_return_of_assert(loops, i))
             return false;
         if (kind == TGI_STEP_LOOP && !can_carry(loops, i, around))
             return false;
@@ -92,8 +123,19 @@ static bool can_carry(const tgi_loops *loops, size_t loop, step_range around)
     return all <= MAX_CARRIED;
 }
 
+static bool is_host_input(const tgi_loops *loops, tgi_buffer_id buffer)
+{
+    for (size_t i = 0; i < loops->hosts.n; i++) {
+        const tgi_host_step *host = &loops->hosts.data[i];
+        for (uint32_t j = 0; j < host->n_inputs; j++)
+            if (tgi_buffer_id_equals(host->buffers[j], buffer))
+                return true;
+    }
+    return false;
+}
+
 /* Marks a loop as straight-line, and its values that are in registers. Second
-   buffers need no memory. */
+   buffers need no memory, unless an assert reports them. */
 static tg_status mark_loop(tgi_loops *loops, size_t loop, step_range around)
 {
     const step_range own = {loop, tgi_loops_end_of(loops, loop)};
@@ -110,10 +152,10 @@ static tg_status mark_loop(tgi_loops *loops, size_t loop, step_range around)
         bool is_second = true;
         for (uint32_t i = 0; i < c->n_carried; i++)
             is_second &= !tgi_buffer_id_equals(c->carried[i], c->next[k]);
-        if (is_second)
+        if (is_second && !is_host_input(loops, c->next[k]))
             tgi_loops_buffer(loops, c->next[k])->place = TGI_PLACE_SSA;
     }
-    if (c->has_test)
+    if (c->has_test && !is_host_input(loops, c->test))
         tgi_loops_buffer(loops, c->test)->place = TGI_PLACE_SSA;
     c->is_straightline = true;
     c->n_moved = 0;

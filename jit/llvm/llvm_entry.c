@@ -12,6 +12,7 @@
  * only tests for failures of earlier steps.
  */
 #include "llvm/llvm_entry.h"
+#include "llvm/emit/llvm_check.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
@@ -221,28 +222,20 @@ void tgi_llvm_barrier_emit(tgi_llvm_entry *n)
     tgi_llvm_branch_end(&n->k, &branch);
 }
 
-/* A failing host step sets failed_check to -1 - its number. */
 static void emit_host_step(tgi_llvm_entry *n, uint32_t number)
 {
     tgi_llvm_program *program = n->k.program;
     LLVMBuilderRef b = n->k.b;
-    LLVMTypeRef parameters[] = {program->pointer, program->i64};
-    LLVMTypeRef type = LLVMFunctionType(program->i32, parameters, 2, false);
-    LLVMValueRef arguments[] = {n->frame, tgi_llvm_const_i64(program, number)};
     tgi_llvm_branch first, failed;
     tgi_llvm_branch_begin(&n->k, &first, tgi_llvm_is_thread_zero(n));
     const tgi_host_step *step = &program->loops->hosts.data[number];
     tgi_llvm_control_publish(n, step->buffers, step->n_buffers);
-    LLVMValueRef succeeded = LLVMBuildCall2(
-        b, type, tgi_llvm_frame_load(program, n->frame, TGI_FRAME_HOST),
-        arguments, 2, "");
+    LLVMValueRef succeeded = tgi_llvm_host_call_emit(program, n->frame, number);
     tgi_llvm_control_unpublish(n, step->buffers, step->n_buffers);
     tgi_llvm_branch_begin(&n->k, &failed,
                           LLVMBuildICmp(b, LLVMIntEQ, succeeded,
                                         LLVMConstNull(program->i32), ""));
-    LLVMBuildStore(
-        b, tgi_llvm_const_i64(program, -1 - (int64_t)number),
-        tgi_llvm_frame_address(program, n->frame, TGI_FRAME_FAILED_CHECK));
+    tgi_llvm_failed_host_record(program, n->frame, number);
     tgi_llvm_branch_end(&n->k, &failed);
     tgi_llvm_branch_end(&n->k, &first);
 }

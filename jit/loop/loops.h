@@ -418,6 +418,17 @@ static inline tgi_control_flow *tgi_loops_control(const tgi_loops *loops,
     return &loops->controls.data[tgi_control_id_index(id)];
 }
 
+/* True if the loop itself can fail, apart from the steps in it. */
+static inline bool tgi_control_flow_can_fail(const tgi_control_flow *c)
+{
+    return c->is_limited || !tgi_stack_set_id_is_none(c->stack_set);
+}
+
+static inline bool tgi_host_step_is_assert(const tgi_host_step *step)
+{
+    return tgi_graph_node(step->graph, step->node)->op == TGI_OP_FAIL;
+}
+
 /* The kernel that a step runs; NULL if the step is not RUN. */
 static inline const tgi_kernel_loops *
 tgi_loops_kernel_at(const tgi_loops *loops, size_t step)

@@ -380,6 +380,139 @@ Test(csv, bad_groups_are_refused)
     files_end(&f, 1);
 }
 
+/* -- Datasets -------------------------------------------------------------- */
+
+static const tg_csv_columns label_and_rest[] = {
+    {.dtype = TG_I64, .name = "label"}, {.name = "x", .n = 2}};
+
+/* Pulls a row of label and two numbers. */
+static tg_status next_row(tg_iterator *it, int64_t *label, float x[2])
+{
+    tg_tensor *t = NULL;
+    const tg_status status = tg_next(it, TG_RESULTS(label, &t));
+    if (!status) {
+        cr_assert_eq(tg_tensor_count(t), 2);
+        memcpy(x, tg_tensor_f32(t), 2 * sizeof(*x));
+    }
+    tg_tensor_release(t);
+    return status;
+}
+
+Test(csv, rows_are_elements_of_a_dataset)
+{
+    file_session f;
+    files_begin(&f);
+    char name[] = "label";
+    const tg_csv_options options = header_options();
+    const tg_csv_columns groups[] = {{.dtype = TG_I64, .name = name},
+                                     {.name = "x", .n = 2}};
+    tg_dataset *d = tg_dataset_from_csv(
+        f.ctx, CSV(&f, "label,x,y\n7,1,2\n8,3,4\n9,5,6\n"), &options, groups,
+        2);
+    cr_assert_not_null(d, "%s", tg_error(NULL));
+    name[0] = '?'; /* groups are copied */
+    for (int pass = 0; pass < 2; pass++) {
+        tg_iterator *it = tg_iterate(d);
+        for (int i = 0; i < 3; i++) {
+            int64_t label;
+            float x[2];
+            check_works(next_row(it, &label, x));
+            cr_assert(label == 7 + i && x[0] == (float)(1 + 2 * i) &&
+                      x[1] == x[0] + 1);
+        }
+        for (int i = 0; i < 2; i++)
+            cr_assert_eq(tg_next(it, TG_RESULTS()), TG_END_OF_DATA);
+        tg_iterator_release(it);
+    }
+    /* Batches, through a thread, repeated. */
+    d = tg_dataset_batch(tg_dataset_repeat(d, 3), 2, TG_KEEP_REMAINDER);
+    d = tg_dataset_prefetch(d, 2);
+    tg_iterator *it = tg_iterate(d);
+    tg_tensor *labels = NULL, *x = NULL;
+    int64_t sum = 0;
+    tg_status status;
+    while (!(status = tg_next(it, TG_RESULTS(&labels, &x))))
+        for (int64_t i = 0; i < tg_tensor_count(labels); i++)
+            sum += tg_tensor_i64(labels)[i] * 100 +
+                   (int64_t)tg_tensor_f32(x)[2 * i];
+    cr_assert_eq(status, TG_END_OF_DATA);
+    cr_assert_eq(sum, 3 * (2400 + 9));
+    tg_tensor_release(labels);
+    tg_tensor_release(x);
+    tg_iterator_release(it);
+    tg_dataset_release(d);
+
+    /* Without groups: all columns. */
+    d = tg_dataset_from_csv(f.ctx, CSV(&f, "1,2\n3,4\n"), NULL, NULL, 0);
+    it = tg_iterate(d);
+    x = NULL;
+    check_works(tg_next(it, TG_RESULTS(&x)));
+    check_f32(x, 1, 2);
+    tg_iterator_release(it);
+    tg_dataset_release(d);
+    files_end(&f, 1);
+}
+
+Test(csv, a_bad_row_is_an_error_of_its_element)
+{
+    file_session f;
+    files_begin(&f);
+    int64_t label;
+    float x[2];
+    const tg_csv_options options = header_options();
+    tg_dataset *d = tg_dataset_from_csv(
+        f.ctx,
+        CSV(&f, "label,x,y\n1,1,1\n2,2\n3,z,3\n4,4,4\n5,\"5\" 5,5\n6,6,6\n"),
+        &options, label_and_rest, 2);
+    for (int is_threaded = 0; is_threaded < 2; is_threaded++) {
+        if (is_threaded)
+            d = tg_dataset_prefetch(d, 2);
+        tg_iterator *it = tg_iterate(d);
+        check_works(next_row(it, &label, x));
+        check_fails(next_row(it, &label, x), TG_ERROR_FILE,
+                    "x.csv:3: tg_dataset_from_csv: the row has 2 fields");
+        check_fails(next_row(it, &label, x), TG_ERROR_FILE,
+                    "x.csv:4: tg_dataset_from_csv: column 1 ('x'): 'z' is not");
+        check_works(next_row(it, &label, x));
+        cr_assert(label == 4 && x[1] == 4);
+        /* A row that cannot be split ends the iteration. */
+        check_fails(next_row(it, &label, x), TG_ERROR_FILE,
+                    "x.csv:6: tg_dataset_from_csv: column 1: text behind");
+        cr_assert_eq(next_row(it, &label, x), TG_END_OF_DATA);
+        tg_iterator_release(it);
+    }
+    /* The file may vanish between two iterations. */
+    cr_assert_eq(unlink(file_path(&f, "x.csv")), 0);
+    tg_iterator *it = tg_iterate(d);
+    check_fails(next_row(it, &label, x), TG_ERROR_FILE, "x.csv");
+    cr_assert_eq(next_row(it, &label, x), TG_END_OF_DATA);
+    tg_iterator_release(it);
+    tg_dataset_release(d);
+    files_end(&f, 0);
+}
+
+Test(csv, a_dataset_of_a_bad_file_is_not_created)
+{
+    file_session f;
+    files_begin(&f);
+    const char *path = CSV(&f, "label,z,y\n1,1,1\n");
+    const tg_csv_options options = header_options();
+    cr_assert_null(
+        tg_dataset_from_csv(f.ctx, path, &options, label_and_rest, 2));
+    check_record(TG_ERROR_FILE, "tg_dataset_from_csv: ",
+                 "x.csv: there is no column 'x'");
+    cr_assert_null(tg_dataset_from_csv(f.ctx, file_path(&f, "none.csv"), NULL,
+                                       NULL, 0));
+    check_record(TG_ERROR_FILE, "none.csv");
+    cr_assert_null(tg_dataset_from_csv(NULL, path, NULL, NULL, 0));
+    check_record(TG_ERROR_INVALID_ARGUMENT, "the context is NULL");
+    cr_assert_null(tg_dataset_from_csv(f.ctx, NULL, NULL, NULL, 0));
+    check_record(TG_ERROR_INVALID_ARGUMENT, "the path is NULL");
+    cr_assert_null(tg_dataset_from_csv(f.ctx, path, NULL, NULL, 1));
+    check_record(TG_ERROR_INVALID_ARGUMENT, "the groups of columns are NULL");
+    files_end(&f, 1);
+}
+
 Test(csv, rows_stay_within_the_memory_limit)
 {
     file_session f;

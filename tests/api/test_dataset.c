@@ -69,6 +69,73 @@ Test(dataset, npy_files_are_sliced_like_tensors)
 
 /* -- Slots ----------------------------------------------------------------- */
 
+/* Slices of tensors are pulled as numbers, 64 at a time; behind tg_dataset_take
+   they are elements like any other. */
+Test(dataset, a_shuffled_batch_of_slices_equals_one_of_elements)
+{
+    enum { ROWS = 256, WIDTH = 3 };
+    session s;
+    float data[ROWS][WIDTH];
+    int32_t labels[ROWS];
+    session_begin(&s);
+    for (int i = 0; i < ROWS; i++) {
+        labels[i] = i;
+        for (int k = 0; k < WIDTH; k++)
+            data[i][k] = (float)(i * WIDTH + k);
+    }
+    tg_tensor *x = tg_tensor_wrap(s.ctx, data, TG_F32, TG_DIMS(ROWS, WIDTH));
+    tg_tensor *y = tg_tensor_wrap(s.ctx, labels, TG_I32, TG_DIMS(ROWS));
+    tg_tensor *none =
+        tg_tensor_create(s.ctx, TG_F64, TG_DIMS(ROWS, 0), tg_zeros());
+    static const int64_t buffers[] = {1, 7, 100, ROWS, 1000};
+    static const int64_t sizes[] = {1, 5, 64, 70, 300};
+    for (int b = 0; b < 25; b++) {
+        tg_iterator *it[2];
+        tg_tensor *got[2][3] = {{NULL}};
+        for (int k = 0; k < 2; k++) {
+            tg_dataset *d = tg_dataset_from(s.ctx, TG_ARGS(x, y, none));
+            d = k ? tg_dataset_take(d, ROWS) : d;
+            d = tg_dataset_shuffle(d, buffers[b / 5], 7, TG_RESHUFFLE);
+            d = tg_dataset_batch(d, sizes[b % 5], TG_KEEP_REMAINDER);
+            d = tg_dataset_repeat(d, 2);
+            it[k] = tg_iterate(d);
+            tg_dataset_release(d);
+        }
+        int64_t n = 0;
+        tg_status status[2] = {TG_OK, TG_OK};
+        while (!status[0]) {
+            for (int k = 0; k < 2; k++)
+                status[k] = tg_next(it[k], TG_RESULTS(&got[k][0], &got[k][1],
+                                                      &got[k][2]));
+            cr_assert(status[0] == status[1]);
+            if (status[0])
+                break;
+            const int64_t rows = tg_tensor_count(got[0][1]);
+            n += rows;
+            cr_assert(rows == tg_tensor_count(got[1][1]));
+            cr_assert(memcmp(tg_tensor_data(got[0][0]),
+                             tg_tensor_data(got[1][0]),
+                             (size_t)rows * sizeof(data[0])) == 0);
+            cr_assert(memcmp(tg_tensor_data(got[0][1]),
+                             tg_tensor_data(got[1][1]),
+                             (size_t)rows * sizeof(labels[0])) == 0);
+            for (int64_t i = 0; i < rows; i++)
+                cr_assert(tg_tensor_f32(got[0][0])[i * WIDTH] ==
+                          (float)(tg_tensor_i32(got[0][1])[i] * WIDTH));
+        }
+        cr_assert(status[0] == TG_END_OF_DATA && n == 2 * ROWS);
+        for (int k = 0; k < 2; k++) {
+            tg_iterator_release(it[k]);
+            for (int i = 0; i < 3; i++)
+                tg_tensor_release(got[k][i]);
+        }
+    }
+    tg_tensor_release(none);
+    tg_tensor_release(y);
+    tg_tensor_release(x);
+    session_end(&s);
+}
+
 Test(dataset, an_element_that_does_not_fit_its_slots_is_not_lost)
 {
     session s;

@@ -282,6 +282,39 @@ static bool csv_scenario(void)
     return good;
 }
 
+/* Two rows, one by one; a failed tg_next is not repeated. */
+static bool csv_dataset_scenario(void)
+{
+    static const tg_csv_columns groups[] = {{.name = "a", .dtype = TG_I64},
+                                            {.first = 1, .n = TG_CSV_REST}};
+    tg_csv_options options = TG_CSV_OPTIONS_INIT;
+    options.has_header = true;
+    FILE *file = fopen(in_folder("x.csv"), "w");
+    cr_assert_not_null(file);
+    fputs("a,b,c\n1,2,3\n4,5,6\n", file);
+    cr_assert_eq(fclose(file), 0);
+    tg_context *ctx = tg_context_create(NULL);
+    tg_dataset *d = ctx ? tg_dataset_from_csv(ctx, in_folder("x.csv"), &options,
+                                              groups, 2)
+                        : NULL;
+    tg_iterator *it = d ? tg_iterate(d) : NULL;
+    tg_tensor *x = NULL;
+    int64_t a = 0;
+    bool good = it && !tg_next(it, TG_RESULTS(&a, &x)) &&
+                !tg_next(it, TG_RESULTS(&a, &x)) && a == 4 &&
+                tg_next(it, TG_RESULTS(&a, &x)) == TG_END_OF_DATA;
+    tg_tensor_release(x);
+    tg_iterator_release(it);
+    tg_dataset_release(d);
+    tg_context_release(ctx);
+    return good;
+}
+
+Test(faults, csv_datasets)
+{
+    check_files_fault(csv_dataset_scenario, 1);
+}
+
 Test(faults, csv_files)
 {
     check_files_fault(csv_scenario, 1);

@@ -214,6 +214,36 @@ Test(tiers, a_log_callback_does_not_wait_for_its_own_compile)
     gate_end(&g);
 }
 
+static void add_captured(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_variable *w = user;
+    tg_return(t, tg_add(tg_sum(in[0], TG_ALL_AXES), w));
+}
+
+/* Names, from which initial values derive, do not depend on how far a compile
+   is. */
+Test(tiers, a_compile_does_not_keep_variables)
+{
+    need_compiler();
+    gate g;
+    gate_begin(&g, "auto", "background", true);
+    for (int i = 0; i < 3; i++) {
+        tg_variable *w = tg_variable_create(g.ctx, "w", TG_F32, TG_SCALAR,
+                                            tg_fill(i));
+        cr_assert_str_eq(tg_variable_name(w), "w");
+        tg_function *f = tg_function_create(g.ctx, add_captured, w, NULL);
+        cr_assert_eq(call_with_ones(&g, f, 16 + i), 16 + 2 * (float)i);
+        if (i == 0)
+            sem_wait(&g.reached); /* later compiles wait for this one */
+        tg_function_release(f);
+        tg_variable_release(w);
+        cr_assert_null(tg_context_find_variable(g.ctx, "w"));
+    }
+    g.is_closed = false;
+    sem_post(&g.open);
+    gate_end(&g);
+}
+
 /* -- Long compiles --------------------------------------------------------- */
 
 Test(tiers, only_bound_calls_wait_for_long_compiles, .timeout = 120)

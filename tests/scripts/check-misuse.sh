@@ -54,6 +54,25 @@ rejects()
     done
 }
 
+# rejects_cxx LINES MESSAGE STATEMENT: the same in C++17.
+rejects_cxx()
+{
+    for compiler in "$CXX17" "$clangxx"; do
+        test -n "$compiler" || continue
+        if program '' "$3" | $compiler -std=c++17 -Wall -Wextra \
+            -I"$srcdir/include" -x c++ -c -o check-misuse.o - >"$out" 2>&1; then
+            echo "$compiler accepts: $3"
+            failed=1
+        fi
+        n=$(wc -l <"$out")
+        if test "$n" -gt "$1" || ! grep -q "$2" "$out"; then
+            echo "$compiler: $3: $n lines, wanted at most $1 with '$2':"
+            cat "$out"
+            failed=1
+        fi
+    done
+}
+
 # accepts DECLARATION STATEMENT: without a warning.
 accepts()
 {
@@ -73,9 +92,13 @@ accepts()
 
 # A second compiler, if there is one. CC may be clang itself; no harm is done.
 clang=
-for name in clang-19 clang; do
-    if test -z "$clang" && command -v $name >/dev/null 2>&1; then
-        clang=$name
+clangxx=
+for suffix in -19 ''; do
+    if test -z "$clang" && command -v clang$suffix >/dev/null 2>&1; then
+        clang=clang$suffix
+    fi
+    if test -z "$clangxx" && command -v clang++$suffix >/dev/null 2>&1; then
+        clangxx=clang++$suffix
     fi
 done
 
@@ -92,6 +115,25 @@ rejects 12 "$slot" '' 'tg_call(f, TG_ARGS(x), TG_RESULTS(y))'
 rejects 12 "$slot" '' 'tg_call(f, TG_ARGS(x), TG_RESULTS(&y, &p))'
 rejects 12 "$slot" '' 'tg_call(f, TG_ARGS(x), TG_RESULTS(d))'
 rejects 12 "$slot" '' 'tg_call(f, TG_ARGS(x), TG_RESULTS(&v))'
+lists='not lists of arguments and results: pass TG_ARGS(...), TG_RESULTS(...)'
+rejects 14 "$lists" '' 'tg_call(f)'
+rejects 14 "$lists" '' 'tg_call(f, x, TG_RESULTS(&y))'
+rejects 14 "$lists" '' 'tg_call(f, x, x, TG_RESULTS(&y))'
+rejects 14 "$lists" '' 'tg_call(f, p, TG_RESULTS(&y))'
+rejects 14 "$lists" '' 'tg_call(f, TG_ARGS(x), &y)'
+rejects 14 "$lists" '' 'tg_call(f, x, &y)'
+rejects 14 "$lists" '' 'tg_call(f, 1, 2.5, x, v, TG_RESULTS(&y))'
+rejects 14 "$lists" '' 'tg_bound *b = tg_bind(f, x, TG_RESULTS(&y)); (void)b'
+args='not a list of arguments: pass TG_ARGS(...)'
+rejects 14 "$args" '' 'tg_while(0, 0, 0, v, &v, 1)'
+rejects 14 "$args" '' 'tg_cond(v, 0, 0, 0, x, v, &v, 1)'
+rejects 14 "$args" '' 'tg_apply(f, x, &v, 1)'
+rejects 14 "$args" '' 'tg_dataset *e = tg_dataset_from(0, x); (void)e'
+results='not a list of results: pass TG_RESULTS(...)'
+rejects 14 "$results" '' 'tg_iterator *it = NULL; tg_next(it, &y)'
+rejects_cxx 12 'tg_ins' 'tg_call(f, x, TG_RESULTS(&y))'
+rejects_cxx 12 'tg_outs' 'tg_call(f, TG_ARGS(x), &y)'
+rejects_cxx 12 'tg_ins' 'tg_while(0, 0, 0, v, &v, 1)'
 rejects 30 'bundle crowd has more than 32 members' \
     'TG_DEFINE_BUNDLE(crowd, a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12,
      a13, a14, a15, a16, a17, a18, a19, a20, a21, a22, a23, a24, a25, a26, a27,
@@ -102,6 +144,8 @@ pedantic=-Wpedantic
 accepts '' 'tg_call(f, TG_ARGS(), TG_RESULTS())'
 accepts '' 'tg_call(f, TG_ARGS(x, 1, 2.5, v), TG_RESULTS(&y, &d, NULL))'
 accepts '' 'tg_call(f, TG_ARGS((const tg_tensor *)x), TG_RESULTS(TG_FRESH(&y)))'
+accepts '' 'tg_call(f, NULL, 0, NULL, 0)'
+accepts '' 'tg_operand o[2]; tg_result r[1]; tg_call(f, o, 2, r, 1)'
 accepts '' 'v = tg_reshape(v, TG_DIMS())'
 accepts 'TG_DEFINE_BUNDLE(layer, weights, bias)
          TG_DEFINE_BUNDLE(model, (layer, first), (layer, second), scale)' \

@@ -91,6 +91,28 @@ void tgi_llvm_failed_check_record(const tgi_llvm_program *program,
         tgi_llvm_frame_address(program, frame, TGI_FRAME_FAILED_CHECK));
 }
 
+/* -- Host steps ------------------------------------------------------------ */
+
+LLVMValueRef tgi_llvm_host_call_emit(const tgi_llvm_program *program,
+                                     LLVMValueRef frame, uint32_t number)
+{
+    LLVMTypeRef parameters[] = {program->pointer, program->i64};
+    LLVMTypeRef type = LLVMFunctionType(program->i32, parameters, 2, false);
+    LLVMValueRef arguments[] = {frame, tgi_llvm_const_i64(program, number)};
+    return LLVMBuildCall2(program->emitter.builder, type,
+                          tgi_llvm_frame_load(program, frame, TGI_FRAME_HOST),
+                          arguments, 2, "");
+}
+
+void tgi_llvm_failed_host_record(const tgi_llvm_program *program,
+                                 LLVMValueRef frame, uint32_t number)
+{
+    LLVMBuildStore(
+        program->emitter.builder,
+        tgi_llvm_const_i64(program, -1 - (int64_t)number),
+        tgi_llvm_frame_address(program, frame, TGI_FRAME_FAILED_CHECK));
+}
+
 /* -- Checks ---------------------------------------------------------------- */
 
 /* The lowest position among the lanes in `mask`. */

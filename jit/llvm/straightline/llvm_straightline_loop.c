@@ -7,7 +7,7 @@
  *
  * Forwarded elements of a buffer are invalidated in the header of a loop, and
  * after a loop or branch, that stores to the buffer. Carried values are stored
- * to their buffers after the loop.
+ * to their buffers after the loop, or before a failed assert that reports them.
  */
 #include <string.h>
 
@@ -27,6 +27,8 @@ typedef struct loop_emitter {
     tgi_llvm_program *program;
     const tgi_loops *loops;
     LLVMBuilderRef b;
+    LLVMBasicBlockRef failed; /* where a failed assert goes: behind the outermost
+                                 loop; NULL outside of loops */
 } loop_emitter;
 
 static size_t emit_steps(loop_emitter *e, size_t at, size_t end);
@@ -376,6 +378,8 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
     LLVMBasicBlockRef header = add_block(e, "iteration");
     LLVMBasicBlockRef after = add_block(e, "after");
+    LLVMBasicBlockRef outer_failed = e->failed;
+    e->failed = outer_failed ? outer_failed : after;
     LLVMBuildBr(e->b, header);
     LLVMPositionBuilderAtEnd(e->b, header);
 
@@ -417,6 +421,7 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
     add_incoming(e, set, values, latch);
     LLVMBuildBr(e->b, header);
     LLVMPositionBuilderAtEnd(e->b, after);
+    e->failed = outer_failed;
 }
 
 /* Finds the widths of the phis, by emitting the loop into a temporary
@@ -432,8 +437,10 @@ static void find_phi_widths(loop_emitter *e, size_t at, size_t end,
     }
     LLVMBasicBlockRef block = LLVMGetInsertBlock(e->b);
     LLVMValueRef function = group->function;
+    LLVMBasicBlockRef failed = e->failed;
     const bool hoists_loads = group->hoists_loads;
     group->hoists_loads = false;
+    e->failed = NULL;
     group->function =
         LLVMAddFunction(e->program->emitter.module, "",
                         LLVMGlobalGetValueType(e->entry->function));
@@ -454,6 +461,7 @@ static void find_phi_widths(loop_emitter *e, size_t at, size_t end,
     LLVMDeleteFunction(group->function);
     group->function = function;
     group->hoists_loads = hoists_loads;
+    e->failed = failed;
 }
 
 static void emit_loop(loop_emitter *e, size_t at, size_t end)
@@ -568,6 +576,54 @@ static void emit_switch(loop_emitter *e, size_t at, size_t end)
     free_saved(e, s.before);
 }
 
+/* -- Asserts --------------------------------------------------------------- */
+
+/* Stores a carried value that is in registers. */
+static void store_carried(const loop_emitter *e, uint32_t buffer)
+{
+    const size_t n = buffer_count(e, buffer);
+    uint8_t *widths = allocate(e, n);
+    if (!widths)
+        return;
+    find_widths(e, buffer, widths);
+    for (size_t i = 0; i < n; i += widths[i])
+        LLVMSetAlignment(
+            LLVMBuildStore(e->b, load_elements(e, buffer, i, widths[i]),
+                           element_address(e, buffer, i)),
+            (unsigned)tgi_dtype_bytes(e->loops->buffers.data[buffer].dtype));
+    e->program->free(widths);
+}
+
+/*
+ * The host formats the message from the addresses in the frame: those of this
+ * thread, which a failed call leaves there anyway (llvm_control.c). What follows
+ * in the case is unreachable.
+ */
+static void emit_failed_assert(const loop_emitter *e, uint32_t number)
+{
+    tgi_llvm_program *program = e->program;
+    LLVMValueRef frame = e->group->frame;
+    const tgi_host_step *step = &e->loops->hosts.data[number];
+    LLVMValueRef of_frame =
+        tgi_llvm_frame_load(program, frame, TGI_FRAME_BUFFERS);
+    for (uint32_t i = 0; i < step->n_inputs; i++) {
+        const uint32_t buffer = tgi_buffer_id_index(step->buffers[i]);
+        if (e->group->in_registers[buffer])
+            store_carried(e, buffer);
+        LLVMBuildStore(
+            e->b,
+            LLVMBuildLoad2(
+                e->b, program->pointer,
+                tgi_llvm_buffer_table_entry(program, e->group->table, buffer),
+                ""),
+            tgi_llvm_buffer_table_entry(program, of_frame, buffer));
+    }
+    (void)tgi_llvm_host_call_emit(program, frame, number); /* fails */
+    tgi_llvm_failed_host_record(program, frame, number);
+    LLVMBuildBr(e->b, e->failed);
+    LLVMPositionBuilderAtEnd(e->b, add_block(e, "unreachable"));
+}
+
 /* -- Steps ----------------------------------------------------------------- */
 
 static size_t emit_steps(loop_emitter *e, size_t at, size_t end)
@@ -585,6 +641,8 @@ static size_t emit_steps(loop_emitter *e, size_t at, size_t end)
             const size_t last = tgi_loops_end_of(e->loops, at);
             emit_switch(e, at, last);
             at = last;
+        } else if (step->kind == TGI_STEP_HOST) {
+            emit_failed_assert(e, tgi_host_id_index(step->host));
         }
         at++;
     }

@@ -2,7 +2,8 @@
 /*
  * compile_queue.c - see compile_queue.h.
  *
- * A job retains its trace, and thereby its context. In a forked child the queue
+ * A job holds its trace, and thereby its context, but not the variables: these
+ * end when the program has released them and the trace. In a forked child the queue
  * is empty, because the threads stay in the parent; later calls queue their
  * variants again. At process exit, plugin.c waits for running compiles before
  * LLVM is torn down.
@@ -18,7 +19,7 @@
 
 typedef struct job {
     struct job *next;
-    tg_concrete *concrete; /* retained */
+    tg_concrete *concrete; /* held */
     const tg_context *ctx; /* of the trace; only compared */
     int64_t values[];
 } job;
@@ -77,7 +78,7 @@ static void *compile_jobs(void *user)
         job *j = pop_job(l);
         pthread_mutex_unlock(&queue.lock);
         tgi_variant_table_compile(j->concrete, j->values);
-        tg_concrete_release(j->concrete);
+        tgi_concrete_unhold(j->concrete);
         pthread_mutex_lock(&queue.lock);
         l->current = NULL;
         pthread_cond_broadcast(&queue.job_done);
@@ -118,7 +119,8 @@ bool tgi_compile_queue_push(tg_concrete *concrete, const int64_t *values,
         l->has_thread = start_thread(l);
     const bool is_pushed = l->has_thread;
     if (is_pushed) {
-        j->concrete = tg_concrete_retain(concrete);
+        tgi_concrete_hold(concrete);
+        j->concrete = concrete;
         j->ctx = concrete->ctx;
         if (!l->last)
             l->last = &l->first;

@@ -16,8 +16,8 @@
 #include "tgjit/function.h"
 
 /*
- * Queues a variant of a trace, which is retained until it is compiled; copies
- * the n extents. False when out of memory, or if no thread can be started.
+ * Queues a variant of a trace, which is held until it is compiled; copies the n
+ * extents. False when out of memory, or if no thread can be started.
  * tg_compile_wait waits for the queue to drain. Thread-safe.
  */
 bool tgi_compile_queue_push(tg_concrete *concrete, const int64_t *values,

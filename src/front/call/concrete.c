@@ -321,6 +321,7 @@ concrete_alloc(tg_function *function, const tgi_args *spec)
         return NULL;
     }
     tgi_refcount_init(&c->refs);
+    tgi_refcount_init(&c->holds);
     c->ctx = tgi_context_ref(function->ctx);
     tgi_runner_pool_init(&c->runners);
     tgi_variant_table_init(&c->variants);
@@ -474,7 +475,6 @@ void tg_concrete_release(tg_concrete *c)
     if (!c || !tgi_refcount_dec(&c->refs))
         return;
     tgi_runner_pool_deinit(&c->runners);
-    tgi_variant_table_deinit(&c->variants);
     for (size_t i = 0; i < c->captures.n; i++)
         tg_variable_release(c->captures.data[i]);
     for (size_t i = 0; c->arg_capture && i < c->spec.list.n; i++)
@@ -483,6 +483,20 @@ void tg_concrete_release(tg_concrete *c)
         tg_variable_release(c->initials.data[i]);
     tgi_vec_deinit(&c->captures);
     tgi_vec_deinit(&c->initials);
+    tgi_free(c->arg_capture);
+    tgi_concrete_unhold(c);
+}
+
+void tgi_concrete_hold(tg_concrete *c)
+{
+    tgi_refcount_inc(&c->holds);
+}
+
+void tgi_concrete_unhold(tg_concrete *c)
+{
+    if (!tgi_refcount_dec(&c->holds))
+        return;
+    tgi_variant_table_deinit(&c->variants);
     tgi_vec_deinit(&c->key);
     tgi_args_deinit(&c->spec);
     tgi_graph_release(c->graph);
@@ -490,7 +504,6 @@ void tg_concrete_release(tg_concrete *c)
     tgi_graph_release(c->initial_graph);
     tgi_free(c->arg_param);
     tgi_free(c->param_arg);
-    tgi_free(c->arg_capture);
     tgi_free(c->name);
     tgi_context_unref(c->ctx);
     tgi_free(c);

@@ -22,7 +22,8 @@
 #define TGI_NO_PARAM UINT32_MAX
 
 struct tg_concrete {
-    tgi_refcount refs;
+    tgi_refcount refs;  /* of functions, calls and the program */
+    tgi_refcount holds; /* of background compiles, and one for all `refs` */
     tg_context *ctx; /* retained */
     char *name;
     size_t number; /* of the trace in its function, from 1 */
@@ -54,6 +55,11 @@ struct tg_concrete {
 
     uint64_t last_use; /* tick of the function; guarded by its lock */
 };
+
+/* Keeps what a compile needs, but not the variables: they end with the last
+   reference of the program, not with a compile. */
+void tgi_concrete_hold(tg_concrete *concrete);
+void tgi_concrete_unhold(tg_concrete *concrete);
 
 /* True if exactly those variable arguments are captured variables that were
    when the trace was made. */

@@ -2,7 +2,8 @@
 /*
  * dataset_batch.c - tg_dataset_batch. Elements are copied one behind the other
  * into the memory of the batch. Consecutive slices of a tensor are a batch as
- * they are, without a copy.
+ * they are, without a copy. Slices in another order are pulled as numbers, so
+ * that nothing but the copies remains per slice.
  */
 #include <string.h>
 
@@ -12,6 +13,12 @@
 /* Memory of up to this size is reserved for a full batch; that of larger ones
    grows with the elements. */
 enum { MAX_RESERVED = 64 << 20 }; /* bytes */
+
+enum {
+    GATHERED = 64,    /* slices whose numbers are pulled at a time */
+    MAX_AHEAD = 1024, /* bytes of the next slice to prefetch */
+    LINE_BYTES = 64
+};
 
 typedef struct batch_dataset {
     tg_dataset base;
@@ -109,18 +116,18 @@ static tg_status check_element(const batch_cursor *c, const tgi_element *e)
     return TG_OK;
 }
 
-/* Ensures memory for one more element of component i. */
-static tg_status reserve_row(batch_cursor *c, size_t i)
+/* Ensures memory for n more elements of component i. */
+static tg_status reserve_rows(batch_cursor *c, size_t i, int64_t n)
 {
     const batch_dataset *d = (const batch_dataset *)c->base.dataset;
     tgi_memory *memory = &c->memory[i];
     const int64_t row = c->rows[i].bytes;
     int64_t used, needed, wanted;
     if (!tgi_checked_mul(row, c->n_filled, &used) ||
-        !tgi_checked_add(used, row, &needed))
+        !tgi_checked_mul(row, c->n_filled + n, &needed))
         TGI_FAIL(TG_ERROR_OVERFLOW, TGI_NO_SITE,
                  "%s: a batch of %lld elements has too many bytes",
-                 d->base.kind->name, (long long)c->n_filled + 1);
+                 d->base.kind->name, (long long)(c->n_filled + n));
     if (memory->data && memory->bytes >= (size_t)needed)
         return TG_OK;
     if (!tgi_checked_mul(row, d->size, &wanted) ||
@@ -143,7 +150,7 @@ static tg_status add_element(batch_cursor *c, const tgi_element *e)
     else
         TGI_TRY(check_element(c, e));
     for (size_t i = 0; i < e->n; i++)
-        TGI_TRY(reserve_row(c, i));
+        TGI_TRY(reserve_rows(c, i, 1));
     for (size_t i = 0; i < e->n; i++) {
         const size_t bytes = (size_t)c->rows[i].bytes;
         if (bytes)
@@ -193,25 +200,81 @@ static tg_status next_contiguous(batch_cursor *c, tgi_element *out_element)
     return TG_OK;
 }
 
-static tg_status next(tgi_cursor *cursor, tgi_element *out_element)
+/* Adds elements up to the size of the batch, or to the end of the input. After
+   an error the batch goes on with the next element. */
+static tg_status fill(batch_cursor *c)
 {
-    batch_cursor *c = (batch_cursor *)cursor;
-    const batch_dataset *d = (const batch_dataset *)cursor->dataset;
-    if (cursor->inputs[0]->dataset->kind->rows)
-        return next_contiguous(c, out_element);
-    if (c->is_emitted) {
-        c->n_filled = 0;
-        c->is_emitted = false;
-    }
-    /* After an error the batch goes on with the next element. */
-    while (c->n_filled < d->size && !tgi_cursor_is_stopped(cursor)) {
+    const batch_dataset *d = (const batch_dataset *)c->base.dataset;
+    while (c->n_filled < d->size && !tgi_cursor_is_stopped(&c->base)) {
         tgi_element e;
-        const tg_status status = tgi_cursor_next(cursor->inputs[0], &e);
+        const tg_status status = tgi_cursor_next(c->base.inputs[0], &e);
         if (status == TG_END_OF_DATA)
             break;
         TGI_TRY(status);
         TGI_TRY(add_element(c, &e));
     }
+    return TG_OK;
+}
+
+/* Copies slices, of `bytes` bytes each. Their order hides the next address from
+   the CPU, so its first lines are requested while a slice is copied. */
+static void gather(char *to, const char *from, size_t bytes,
+                   const int64_t *numbers, int64_t n)
+{
+    const size_t ahead = bytes < MAX_AHEAD ? bytes : MAX_AHEAD;
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t next = numbers[i + 1 < n ? i + 1 : i];
+        for (size_t at = 0; at < ahead; at += LINE_BYTES)
+            __builtin_prefetch(from + (size_t)next * bytes + at);
+        memcpy(to + (size_t)i * bytes, from + (size_t)numbers[i] * bytes,
+               bytes);
+    }
+}
+
+/* As `fill`, for slices of the tensors of `source`. */
+static tg_status fill_from(batch_cursor *c, tgi_cursor *source)
+{
+    const batch_dataset *d = (const batch_dataset *)c->base.dataset;
+    tgi_cursor *input = c->base.inputs[0];
+    int64_t numbers[GATHERED], n;
+    tgi_element first;
+    const int64_t n_rows = source->dataset->kind->n_rows(source);
+    source->dataset->kind->row(source, 0, &first);
+    if (c->n_filled == 0)
+        TGI_TRY(begin_batch(c, &first));
+    while (c->n_filled < d->size && !tgi_cursor_is_stopped(&c->base)) {
+        const int64_t left = d->size - c->n_filled;
+        const int64_t max = left < GATHERED ? left : GATHERED;
+        for (size_t i = 0; i < first.n; i++)
+            TGI_TRY(reserve_rows(c, i, max < n_rows ? max : n_rows));
+        TGI_TRY(input->dataset->kind->row_numbers(input, max, numbers, &n));
+        for (size_t i = 0; i < first.n; i++) {
+            const size_t bytes = (size_t)c->rows[i].bytes;
+            if (bytes)
+                gather((char *)c->memory[i].data + (size_t)c->n_filled * bytes,
+                       first.list[i].data, bytes, numbers, n);
+        }
+        c->n_filled += n;
+        if (n < max)
+            break;
+    }
+    return TG_OK;
+}
+
+static tg_status next(tgi_cursor *cursor, tgi_element *out_element)
+{
+    batch_cursor *c = (batch_cursor *)cursor;
+    const batch_dataset *d = (const batch_dataset *)cursor->dataset;
+    const tgi_cursor *input = cursor->inputs[0];
+    const tgi_dataset_kind *kind = input->dataset->kind;
+    if (kind->rows)
+        return next_contiguous(c, out_element);
+    if (c->is_emitted) {
+        c->n_filled = 0;
+        c->is_emitted = false;
+    }
+    tgi_cursor *source = kind->row_source ? kind->row_source(input) : NULL;
+    TGI_TRY(source ? fill_from(c, source) : fill(c));
     if (!is_wanted(d, c->n_filled))
         return TG_END_OF_DATA;
     c->is_emitted = true;

@@ -76,12 +76,19 @@ typedef struct tgi_dataset_kind {
     /* Begins a pass, also that of the inputs. NULL: the inputs only. */
     void (*start)(tgi_cursor *cursor);
     tg_status (*next)(tgi_cursor *cursor, tgi_element *out_element);
-    /* Random access, for tensors: number of elements, and element i. */
+    /* Random access, for tensors: number of elements, and element i, which is
+       in memory i times its size behind element 0. */
     int64_t (*n_rows)(const tgi_cursor *cursor);
     void (*row)(tgi_cursor *cursor, int64_t i, tgi_element *out_element);
     /* Pulls up to `max` elements that are contiguous in memory: returns how
        many, and the first of them. */
     int64_t (*rows)(tgi_cursor *cursor, int64_t max, tgi_element *out_element);
+    /* For steps that may change the order of such elements only: the cursor
+       with random access that they come from, or NULL; and a pull of up to
+       `max` of them as their numbers, fewer at the end. */
+    tgi_cursor *(*row_source)(const tgi_cursor *cursor);
+    tg_status (*row_numbers)(tgi_cursor *cursor, int64_t max,
+                             int64_t *out_numbers, int64_t *out_n);
 } tgi_dataset_kind;
 
 /* Base of the datasets of all kinds. */

@@ -5,11 +5,14 @@
  * has numbers of elements only, with the same order.
  *
  * Draws are 64-bit halves of blocks of Philox4x32-10. Its key is the seed, its
- * counter the number of the block and of the pass.
+ * counter the number of the block and of the pass. Several blocks are computed
+ * at a time, because their rounds can overlap in the CPU.
  */
 #include <Random123/philox.h>
 
 #include "front/data/dataset_object.h"
+
+enum { BLOCKS = 8, DRAWS = 2 * BLOCKS }; /* computed at a time */
 
 typedef struct shuffle_dataset {
     tg_dataset base;
@@ -29,7 +32,7 @@ typedef struct shuffle_cursor {
     tgi_cursor base;
     uint32_t iteration, pass; /* `pass` counts from 1 */
     uint64_t n_draws;
-    philox4x32_ctr_t block;
+    uint64_t draws[DRAWS]; /* the current ones */
     TGI_VEC(slot) slots; /* data[n …] are kept for their memory */
     size_t n_stored;     /* slots that have a `stored` */
     int64_t next_row;
@@ -46,21 +49,30 @@ static const shuffle_dataset *dataset_of(const shuffle_cursor *c)
 
 /* -- Random numbers -------------------------------------------------------- */
 
-static uint64_t draw(shuffle_cursor *c)
+/* Computes the next draws. */
+static void draw_blocks(shuffle_cursor *c)
 {
     const shuffle_dataset *d = dataset_of(c);
-    const uint64_t number = c->n_draws / 2, half = c->n_draws % 2;
-    if (half == 0) {
-        const philox4x32_key_t key = {
-            {(uint32_t)d->seed, (uint32_t)(d->seed >> 32)}};
+    const philox4x32_key_t key = {
+        {(uint32_t)d->seed, (uint32_t)(d->seed >> 32)}};
+    for (size_t i = 0; i < BLOCKS; i++) {
+        const uint64_t number = c->n_draws / 2 + i;
         const philox4x32_ctr_t counter = {{(uint32_t)number,
                                            (uint32_t)(number >> 32),
                                            d->reshuffles ? c->iteration : 0,
                                            d->reshuffles ? c->pass - 1 : 0}};
-        c->block = philox4x32(counter, key);
+        const philox4x32_ctr_t block = philox4x32(counter, key);
+        for (size_t half = 0; half < 2; half++)
+            c->draws[2 * i + half] = block.v[2 * half] |
+                                     (uint64_t)block.v[2 * half + 1] << 32;
     }
-    c->n_draws++;
-    return c->block.v[2 * half] | (uint64_t)c->block.v[2 * half + 1] << 32;
+}
+
+static uint64_t draw(shuffle_cursor *c)
+{
+    if (c->n_draws % DRAWS == 0)
+        draw_blocks(c);
+    return c->draws[c->n_draws++ % DRAWS];
 }
 
 /* A number below n; the bias is below n / 2^64. */
@@ -158,12 +170,12 @@ static void start(tgi_cursor *cursor)
     tgi_cursor_start_inputs(cursor);
 }
 
-static tg_status next(tgi_cursor *cursor, tgi_element *out_element)
+/* Fills the buffer at the beginning of a pass. TG_END_OF_DATA if stopped. */
+static tg_status fill_buffer(shuffle_cursor *c)
 {
-    shuffle_cursor *c = (shuffle_cursor *)cursor;
     const size_t buffer = (size_t)dataset_of(c)->buffer;
     while (!c->is_full && c->slots.n < buffer) {
-        if (tgi_cursor_is_stopped(cursor))
+        if (tgi_cursor_is_stopped(&c->base))
             return TG_END_OF_DATA;
         const tg_status status = append(c);
         if (status == TG_END_OF_DATA)
@@ -172,12 +184,27 @@ static tg_status next(tgi_cursor *cursor, tgi_element *out_element)
             TGI_TRY(status);
     }
     c->is_full = true;
+    return TG_OK;
+}
+
+/* Draws the slot to emit, which becomes the gap. */
+static tg_status draw_slot(shuffle_cursor *c)
+{
+    if (!c->is_full)
+        TGI_TRY(fill_buffer(c));
     if (c->has_gap)
         TGI_TRY(close_gap(c));
     if (c->slots.n == 0)
         return TG_END_OF_DATA;
     c->gap = draw_below(c, c->slots.n);
     c->has_gap = true;
+    return TG_OK;
+}
+
+static tg_status next(tgi_cursor *cursor, tgi_element *out_element)
+{
+    shuffle_cursor *c = (shuffle_cursor *)cursor;
+    TGI_TRY(draw_slot(c));
     const slot *s = &c->slots.data[c->gap];
     if (has_rows(c)) {
         tgi_cursor *input = cursor->inputs[0];
@@ -188,6 +215,23 @@ static tg_status next(tgi_cursor *cursor, tgi_element *out_element)
     return TG_OK;
 }
 
+static tgi_cursor *row_source(const tgi_cursor *cursor)
+{
+    return has_rows((const shuffle_cursor *)cursor) ? cursor->inputs[0] : NULL;
+}
+
+static tg_status row_numbers(tgi_cursor *cursor, int64_t max,
+                             int64_t *out_numbers, int64_t *out_n)
+{
+    shuffle_cursor *c = (shuffle_cursor *)cursor;
+    tg_status status = TG_OK;
+    int64_t n = 0;
+    while (n < max && !(status = draw_slot(c)))
+        out_numbers[n++] = c->slots.data[c->gap].row;
+    *out_n = n;
+    return status == TG_END_OF_DATA ? TG_OK : status;
+}
+
 static const tgi_dataset_kind shuffle_kind = {
     .name = "tg_dataset_shuffle",
     .cursor_bytes = sizeof(shuffle_cursor),
@@ -195,6 +239,8 @@ static const tgi_dataset_kind shuffle_kind = {
     .cursor_deinit = cursor_deinit,
     .start = start,
     .next = next,
+    .row_source = row_source,
+    .row_numbers = row_numbers,
 };
 
 tg_dataset *tg_dataset_shuffle(tg_dataset *dataset, int64_t buffer,

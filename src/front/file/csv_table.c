@@ -168,8 +168,11 @@ tg_status tgi_csv_table_next(tgi_csv_table *table, void *const *rows,
 {
     *out_has_row = table->has_row;
     table->has_row = false;
-    if (!*out_has_row)
-        TGI_TRY(tgi_csv_next(&table->reader, out_has_row));
+    if (!*out_has_row) {
+        const tg_status status = tgi_csv_next(&table->reader, out_has_row);
+        table->is_broken = status != TG_OK;
+        TGI_TRY(status);
+    }
     if (!*out_has_row)
         return TG_OK;
     if (table->reader.fields.n != table->n_columns)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * csv_table.h - a CSV file as rows of typed elements, read one at a time. Below
- * tg_csv_load, and for whoever needs the rows of a file without all of them.
+ * csv_table.h - a CSV file as rows of typed elements, read one at a time, for
+ * tg_csv_load and for datasets.
  */
 #ifndef TGI_CSV_TABLE_H
 #define TGI_CSV_TABLE_H
@@ -23,7 +23,9 @@ typedef struct tgi_csv_table {
     size_t n_columns;
     TGI_VEC(char *) names; /* of the columns, if there is a header */
     TGI_VEC(tgi_csv_group) groups;
-    bool has_row; /* the first row has been read, but not given out */
+    bool has_row;   /* the first row has been read, but not given out */
+    bool is_broken; /* a row could not be read or split into fields; the
+                       position in the file is lost */
 } tgi_csv_table;
 
 /* Opens a file and finds the groups in it; `options` are a copy of the user's.
@@ -34,7 +36,8 @@ tg_status tgi_csv_table_open(tgi_csv_table *table, const char *path,
 void tgi_csv_table_close(tgi_csv_table *table);
 
 /* Reads a row: the elements of group i go to rows[i]. *out_has_row is false at
-   the end. Between tgi_number_mode_begin and _end (csv_number.h). */
+   the end. After an error, unless is_broken, the next call reads the next row.
+   Between tgi_number_mode_begin and _end (csv_number.h). */
 tg_status tgi_csv_table_next(tgi_csv_table *table, void *const *rows,
                              bool *out_has_row);
 

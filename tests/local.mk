@@ -204,6 +204,7 @@ if HAVE_LLVM
 unit_tests += \
 	tests/codegen/test_assembly \
 	tests/codegen/test_assembly_matmul \
+	tests/codegen/test_assembly_cost \
 	tests/codegen/test_llvm_emit \
 	tests/codegen/test_llvm_instrument \
 	tests/codegen/test_llvm_loops \
@@ -231,6 +232,13 @@ tests_codegen_test_assembly_matmul_SOURCES = \
 	tests/codegen/assembly.c \
 	tests/codegen/assembly.h \
 	tests/codegen/test_assembly_matmul.c
+tests_codegen_test_assembly_cost_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_assembly_cost_LDADD = $(llvm_ldadd)
+tests_codegen_test_assembly_cost_SOURCES = \
+	tests/codegen/assembling.h \
+	tests/codegen/assembly.c \
+	tests/codegen/assembly.h \
+	tests/codegen/test_assembly_cost.c
 tests_codegen_test_llvm_emit_CPPFLAGS = $(llvm_cppflags)
 tests_codegen_test_llvm_emit_LDADD = $(llvm_ldadd)
 tests_codegen_test_llvm_emit_SOURCES = \

@@ -5,7 +5,7 @@
  *
  * A value is inlined into its users unless
  *   - several expressions use it, or one through several views, and it costs
- *     more than CHEAP_COST;
+ *     more than TGI_COST_CHEAP (recipe/cost.h);
  *   - a user rereads its elements: a matmul, a gather, or a broadcast that
  *     repeats rows;
  *   - a user needs its dense form.
@@ -23,60 +23,27 @@
 #include "fuse/fuse_map.h"
 #include "fuse/fuse_task.h"
 #include "loop/explain.h"
+#include "recipe/cost_node.h"
 #include "tgjit/ops.h"
 
-enum {
-    CHEAP_COST = 4,    /* instructions; recomputed rather than stored */
-    MAX_COST = 1 << 20 /* costs saturate here */
-};
+enum { MAX_COST = 1 << 20 }; /* costs saturate here */
 
 /* -- Forward: costs and forwarding ----------------------------------------- */
 
-/* Instruction estimate of an op's recipe. */
-static uint32_t estimate_cost(const tgi_node *node)
+/* True if a value is loaded wherever it is used. */
+static bool is_always_stored(const tgi_node *node)
 {
-    if (tgi_fuse_is_view(node))
-        return 0;
     switch (tgi_op_table[node->op].cls) {
-    case TGI_OPCLASS_LEAF:
-        return 0;
-    case TGI_OPCLASS_RANDOM:
-        return 60;
-    case TGI_OPCLASS_TERNARY:
-    case TGI_OPCLASS_CAST:
-        return 1;
+    case TGI_OPCLASS_INDEX:
+        return node->op != TGI_OP_GATHER && !tgi_fuse_is_view(node);
+    case TGI_OPCLASS_REDUCE:
+    case TGI_OPCLASS_MATMUL:
+    case TGI_OPCLASS_STATE:
+    case TGI_OPCLASS_EFFECT:
+    case TGI_OPCLASS_REGION:
+        return true;
     default:
-        break;
-    }
-    switch (node->op) {
-    case TGI_OP_STOP:
-    case TGI_OP_NEG:
-    case TGI_OP_ABS:
-    case TGI_OP_NOT:
-    case TGI_OP_ADD:
-    case TGI_OP_SUB:
-    case TGI_OP_MUL:
-    case TGI_OP_AND:
-    case TGI_OP_OR:
-    case TGI_OP_XOR:
-    case TGI_OP_EQ:
-    case TGI_OP_NE:
-    case TGI_OP_LT:
-    case TGI_OP_LE:
-    case TGI_OP_FLOOR:
-    case TGI_OP_CEIL:
-    case TGI_OP_ROUND:
-    case TGI_OP_TRUNC:
-        return 1;
-    case TGI_OP_MIN:
-    case TGI_OP_MAX:
-    case TGI_OP_SIGN:
-        return 4;
-    case TGI_OP_DIV:
-    case TGI_OP_SQRT:
-        return 8;
-    default:
-        return 24;
+        return false;
     }
 }
 
@@ -136,6 +103,22 @@ static bool repeats_rows(const tgi_fuse_state *s, tgi_ref ref)
     return false;
 }
 
+/* The time to compute an element, inlined inputs included. */
+static uint32_t compute_inline_cost(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    /* A value that is invariant along rows costs nothing per element. */
+    if (is_always_stored(node) ||
+        (node->op == TGI_OP_BROADCAST && !repeats_rows(s, ref)))
+        return 0;
+    uint32_t cost = s->values[ref].node_cost.half_cycles;
+    /* The start of a dynamic slice is invariant. */
+    for (uint32_t i = 0;
+         i < node->n_inputs && (i == 0 || !tgi_fuse_is_view(node)); i++)
+        cost += s->values[node->inputs[i]].inline_cost;
+    return cost < MAX_COST ? cost : MAX_COST;
+}
+
 static void compute_costs(tgi_fuse_state *s)
 {
     for (tgi_ref ref = 1; ref <= s->graph->n_nodes; ref++) {
@@ -153,16 +136,8 @@ static void compute_costs(tgi_fuse_state *s)
                 if (tgi_node_writes(node, i))
                     record_write(s, node->inputs[i], ref);
         }
-        value->node_cost = estimate_cost(node);
-        uint32_t cost = value->node_cost;
-        /* The start of a dynamic slice is invariant. */
-        for (uint32_t i = 0;
-             i < node->n_inputs && (i == 0 || !tgi_fuse_is_view(node)); i++)
-            cost += s->values[node->inputs[i]].inline_cost;
-        /* A value that is invariant along rows costs nothing per element. */
-        if (node->op == TGI_OP_BROADCAST && !repeats_rows(s, ref))
-            cost = 0;
-        value->inline_cost = cost < MAX_COST ? cost : MAX_COST;
+        value->node_cost = tgi_cost_of_node(s->graph, ref);
+        value->inline_cost = compute_inline_cost(s, ref);
     }
 }
 
@@ -227,7 +202,7 @@ static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
     case TGI_OP_BROADCAST:
         add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
             value->prefers_memory ||
-            (value->inline_cost > CHEAP_COST && repeats_rows(s, ref));
+            (value->inline_cost > TGI_COST_CHEAP && repeats_rows(s, ref));
         return;
     case TGI_OP_GATHER:
         add_use(s, node->inputs[0], owner, ref)->prefers_memory = true;
@@ -325,7 +300,7 @@ static tgi_value_class classify(const tgi_fuse_state *s, tgi_ref ref)
     if (is_view)
         return TGI_VALUE_INLINED;
     return value->prefers_memory ||
-                   (has_several_owners && value->inline_cost > CHEAP_COST)
+                   (has_several_owners && value->inline_cost > TGI_COST_CHEAP)
                ? TGI_VALUE_MATERIALISED
                : TGI_VALUE_INLINED;
 }

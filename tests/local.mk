@@ -108,6 +108,7 @@ unit_tests = \
 	tests/unit/test_build_shape \
 	tests/unit/test_build_symbolic \
 	tests/unit/test_checked \
+	tests/unit/test_cost \
 	tests/unit/test_dims \
 	tests/unit/test_dtype \
 	tests/unit/test_dump \
@@ -175,8 +176,13 @@ tests_api_test_semantics_threads_LDADD = $(public_ldadd)
 tests_api_test_semantics_tracing_LDADD = $(public_ldadd)
 tests_api_test_semantics_variables_LDADD = $(public_ldadd)
 
+tests_unit_test_cost_SOURCES = \
+	tests/support/emit_eval.c \
+	tests/support/emit_eval.h \
+	tests/support/emit_eval_type.h \
+	tests/unit/test_cost.c
 tests_unit_test_emit_CPPFLAGS = $(AM_CPPFLAGS)
-tests_unit_test_emit_LDADD = libtgjit-emit.la $(LDADD)
+tests_unit_test_emit_LDADD = $(LDADD)
 tests_unit_test_emit_SOURCES = \
 	tests/support/emit_eval.c \
 	tests/support/emit_eval.h \

@@ -22,12 +22,12 @@
 
 enum {
     LOOK_BACK = 12,          /* kernels tried, from the last on */
-    MAX_INSTRUCTIONS = 1200, /* of a kernel; LLVM compiles these well */
+    MAX_INSTRUCTIONS = 2000, /* of a kernel; LLVM compiles these well */
     MAX_PHASES = 8,
     MAX_REDUCTIONS = 8,  /* of one phase */
     /* Half-cycles of a task that runs once per row, unvectorised, in the kernel
        of its producer. */
-    MAX_SCALAR_COST = TGI_COST_CHEAP,
+    MAX_SCALAR_COST = 10,
     /* Below so many outer points, rows of at least so many elements are
        split. */
     MIN_POINTS = 16,

@@ -30,23 +30,6 @@ enum { MAX_COST = 1 << 20 }; /* costs saturate here */
 
 /* -- Forward: costs and forwarding ----------------------------------------- */
 
-/* True if a value is loaded wherever it is used. */
-static bool is_always_stored(const tgi_node *node)
-{
-    switch (tgi_op_table[node->op].cls) {
-    case TGI_OPCLASS_INDEX:
-        return node->op != TGI_OP_GATHER && !tgi_fuse_is_view(node);
-    case TGI_OPCLASS_REDUCE:
-    case TGI_OPCLASS_MATMUL:
-    case TGI_OPCLASS_STATE:
-    case TGI_OPCLASS_EFFECT:
-    case TGI_OPCLASS_REGION:
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* An assignment, and a read after it, forward the assigned value. */
 static tgi_ref find_forwarded(const tgi_fuse_state *s, tgi_ref ref)
 {
@@ -103,18 +86,46 @@ static bool repeats_rows(const tgi_fuse_state *s, tgi_ref ref)
     return false;
 }
 
-/* The time to compute an element, inlined inputs included. */
+/* True if a user that repeats the elements of a value loads it: it is not cheap
+   to compute again. */
+static bool is_loaded_if_repeated(const tgi_fuse_state *s, tgi_ref ref)
+{
+    return s->values[tgi_fuse_resolve(s, ref)].inline_cost > TGI_COST_CHEAP;
+}
+
+/*
+ * The half-cycles to compute an element, inlined inputs included. Values that
+ * are always loaded cost nothing, except reductions and matmuls: an expression
+ * of their results that is stored takes their place in memory, so it is not
+ * inlined into several users.
+ */
 static uint32_t compute_inline_cost(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
+    uint32_t first = 0, end = tgi_fuse_is_view(node) ? 1 : node->n_inputs;
+    switch (tgi_op_table[node->op].cls) {
+    case TGI_OPCLASS_REDUCE:
+    case TGI_OPCLASS_MATMUL:
+        return TGI_COST_CHEAP + 1;
+    case TGI_OPCLASS_INDEX:
+        if (node->op == TGI_OP_GATHER)
+            first = 1; /* the elements are loaded */
+        else if (!tgi_fuse_is_view(node))
+            return 0;
+        break;
+    case TGI_OPCLASS_STATE:
+    case TGI_OPCLASS_EFFECT:
+    case TGI_OPCLASS_REGION:
+        return 0;
+    default:
+        break;
+    }
     /* A value that is invariant along rows costs nothing per element. */
-    if (is_always_stored(node) ||
-        (node->op == TGI_OP_BROADCAST && !repeats_rows(s, ref)))
+    if (node->op == TGI_OP_BROADCAST &&
+        (!repeats_rows(s, ref) || is_loaded_if_repeated(s, node->inputs[0])))
         return 0;
     uint32_t cost = s->values[ref].node_cost.half_cycles;
-    /* The start of a dynamic slice is invariant. */
-    for (uint32_t i = 0;
-         i < node->n_inputs && (i == 0 || !tgi_fuse_is_view(node)); i++)
+    for (uint32_t i = first; i < end; i++)
         cost += s->values[node->inputs[i]].inline_cost;
     return cost < MAX_COST ? cost : MAX_COST;
 }
@@ -202,7 +213,7 @@ static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
     case TGI_OP_BROADCAST:
         add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
             value->prefers_memory ||
-            (value->inline_cost > TGI_COST_CHEAP && repeats_rows(s, ref));
+            (repeats_rows(s, ref) && is_loaded_if_repeated(s, node->inputs[0]));
         return;
     case TGI_OP_GATHER:
         add_use(s, node->inputs[0], owner, ref)->prefers_memory = true;

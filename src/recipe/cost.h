@@ -42,11 +42,17 @@ enum {
     TGI_COST_STRIDED_LOAD = 8, /* one element per lane */
     TGI_COST_POSITION = 3,     /* positions and indices: 64-bit integers */
     /*
-     * Half-cycles up to which a value is computed again where it is used,
-     * rather than stored and loaded: as much as a store and a load that miss
-     * L1. The minimum of two floats takes 7, a division 10 and more.
+     * Picoseconds per byte: of a half-cycle, given vectors of TGI_COST_ASSUMED;
+     * of a load or store of memory.
      */
-    TGI_COST_CHEAP = 8
+    TGI_COST_PS_PER_BYTE = 5,
+    TGI_COST_PS_PER_BYTE_MOVED = 20,
+    /*
+     * Half-cycles up to which a value is computed again where it is used,
+     * rather than stored and loaded: 8. The minimum of two floats takes 7, a
+     * division at least 10.
+     */
+    TGI_COST_CHEAP = 2 * TGI_COST_PS_PER_BYTE_MOVED / TGI_COST_PS_PER_BYTE
 };
 
 /* The width class of vectors of so many bits. */

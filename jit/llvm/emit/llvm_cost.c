@@ -8,9 +8,7 @@
 #include "llvm/emit/llvm_program.h"
 #include "loop/inst_cost.h"
 
-/* Picoseconds: of a half-cycle, per byte of a vector of TGI_COST_ASSUMED; of a
-   load or store, per byte; of a point. */
-enum { PS_PER_BYTE = 5, PS_PER_BYTE_MOVED = 20, PS_PER_POINT = 5000 };
+enum { PS_PER_POINT = 5000 };
 
 /* -- Insts ----------------------------------------------------------------- */
 
@@ -42,9 +40,9 @@ tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
                                    : inst->dtype);
         int64_t picoseconds =
             inst_cost(a, inst, TGI_COST_ASSUMED).half_cycles * bytes *
-            PS_PER_BYTE;
+            TGI_COST_PS_PER_BYTE;
         if (inst->kind == TGI_INST_LOAD)
-            picoseconds += bytes * PS_PER_BYTE_MOVED;
+            picoseconds += bytes * TGI_COST_PS_PER_BYTE_MOVED;
         if (a->insts[i].level == TGI_LEVEL_INNER)
             cost.element += picoseconds;
         else if (a->insts[i].level == TGI_LEVEL_POINT)
@@ -55,7 +53,7 @@ tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
         const int64_t bytes =
             tgi_dtype_bytes(loops->insts.data[store->value].dtype);
         if (store->level == TGI_LEVEL_INNER)
-            cost.element += bytes * PS_PER_BYTE_MOVED;
+            cost.element += bytes * TGI_COST_PS_PER_BYTE_MOVED;
     }
     if (a->matmul.mr) /* a micro-kernel reuses what it loads */
         cost.element = 0;
@@ -64,7 +62,7 @@ tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
         cost.element += tgi_cost_of_step(r->op, (tg_dtype)r->dtype,
                                          TGI_COST_ASSUMED)
                             .half_cycles *
-                        tgi_dtype_bytes(r->dtype) * PS_PER_BYTE;
+                        tgi_dtype_bytes(r->dtype) * TGI_COST_PS_PER_BYTE;
     }
     return cost;
 }

@@ -126,6 +126,7 @@ unit_tests = \
 	tests/unit/test_log \
 	tests/unit/test_memory_packing \
 	tests/unit/test_op \
+	tests/unit/test_pass_hoist \
 	tests/unit/test_pass_inline \
 	tests/unit/test_pass_random \
 	tests/unit/test_pass_simplify \

@@ -24,7 +24,7 @@ enum {
     LOOK_BACK = 12,          /* kernels tried, from the last on */
     MAX_INSTRUCTIONS = 2000, /* of a kernel; LLVM compiles these well */
     MAX_PHASES = 8,
-    MAX_REDUCTIONS = 8,  /* of one phase */
+    MAX_REDUCTIONS = 8, /* of one phase */
     /* Half-cycles of a task that runs once per row, unvectorised, in the kernel
        of its producer. */
     MAX_SCALAR_COST = 10,
@@ -170,7 +170,8 @@ static position try_join(tgi_fuse_state *s, tgi_fuse_kernel_id number,
 {
     const tgi_fuse_kernel *k = tgi_fuse_kernel_at(s, number);
     position p = {0};
-    if (k->is_closed || k->n_instructions + task->cost.instructions > MAX_INSTRUCTIONS ||
+    if (k->is_closed ||
+        k->n_instructions + task->cost.instructions > MAX_INSTRUCTIONS ||
         (task->kind != TGI_TASK_MAP && task->kind != TGI_TASK_REDUCE))
         return p;
     if (tgi_fuse_can_be_epilogue(s, number, task))

@@ -89,10 +89,10 @@ uint32_t tgi_fuse_straightline_cost(const tgi_kernel_loops *k)
     /* ROWS reduces elements one by one. */
     for (size_t i = 0; i < k->reductions.n; i++) {
         const tgi_reduction *r = &k->reductions.data[i];
-        cost += (int64_t)tgi_cost_of_step(r->op, (tg_dtype)r->dtype,
-                                          assumed_width)
-                    .instructions *
-                (is_rows ? points * along : bodies);
+        cost +=
+            (int64_t)tgi_cost_of_step(r->op, (tg_dtype)r->dtype, assumed_width)
+                .instructions *
+            (is_rows ? points * along : bodies);
     }
     cost += TGI_COST_STORE * (int64_t)k->stores.n * bodies;
     return cost <= MAX_COST ? (uint32_t)cost : 0;

@@ -289,8 +289,7 @@ static tgi_emitted count_primitive(tgi_emitter *base, tgi_primitive primitive,
         varying |= has_bit(operands[i], VARIES) ? 1u << i : 0;
     if (!varying)
         return add_value(c, 0);
-    tgi_cost cost =
-        weigh(classify(primitive, dtype, other, varying), c->width);
+    tgi_cost cost = weigh(classify(primitive, dtype, other, varying), c->width);
     switch (primitive) {
     case TGI_PRIMITIVE_EQ:
         return count(c, cost, operands[0] == operands[1] ? IS_NOT_NAN : 0);
@@ -309,8 +308,8 @@ static tgi_emitted count_primitive(tgi_emitter *base, tgi_primitive primitive,
     case TGI_PRIMITIVE_SELECT:
         return count(c, varying & 1 ? cost : (tgi_cost){0}, 0);
     case TGI_PRIMITIVE_REM: /* a - a / b * b */
-        cost = tgi_cost_add(cost, weigh(classify_multiplication(dtype),
-                                        c->width));
+        cost =
+            tgi_cost_add(cost, weigh(classify_multiplication(dtype), c->width));
         return count(c, tgi_cost_add(cost, weigh(SIMPLE, c->width)), 0);
     default:
         return count(c, cost, 0);

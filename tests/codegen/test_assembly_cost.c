@@ -137,16 +137,16 @@ Test(assembly_cost, integer_recipes_have_as_many_instructions_as_counted)
                               TGI_OP_AND, TGI_OP_ABS, TGI_OP_MAX};
     for (size_t i = 0; i < sizeof(dtypes) / sizeof(*dtypes); i++)
         for (size_t j = 0; j < sizeof(ops) / sizeof(*ops); j++)
-            check_count((one_op){.op = ops[j], .dtype = (tg_dtype)dtypes[i]},
-                        tgi_cost_of_op(ops[j], (tg_dtype)dtypes[i], 0,
-                                       TGI_COST_256));
+            check_count(
+                (one_op){.op = ops[j], .dtype = (tg_dtype)dtypes[i]},
+                tgi_cost_of_op(ops[j], (tg_dtype)dtypes[i], 0, TGI_COST_256));
     /* The range of a constant count is not tested. */
     check_count((one_op){TGI_OP_SHL, TG_I32, 0, true},
                 tgi_cost_of_op(TGI_OP_SHL, TG_I32, 2, TGI_COST_256));
     for (int dtype = TG_I16; dtype <= TG_I32; dtype++)
-        check_count((one_op){.op = TGI_OP_DIV, .dtype = (tg_dtype)dtype},
-                    tgi_cost_of_op(TGI_OP_DIV, (tg_dtype)dtype, 0,
-                                   TGI_COST_256));
+        check_count(
+            (one_op){.op = TGI_OP_DIV, .dtype = (tg_dtype)dtype},
+            tgi_cost_of_op(TGI_OP_DIV, (tg_dtype)dtype, 0, TGI_COST_256));
 }
 
 Test(assembly_cost, casts_and_random_bits_have_as_many_instructions_as_counted)

@@ -29,19 +29,16 @@ Test(cost, one_primitive_is_one_instruction)
     static const int ops[] = {TGI_OP_ADD, TGI_OP_SUB, TGI_OP_MUL, TGI_OP_NEG,
                               TGI_OP_ABS, TGI_OP_FMA, TGI_OP_LT};
     for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
-        cr_expect_eq(count(ops[i], TG_F32), 1, "%s",
-                     tgi_op_table[ops[i]].name);
+        cr_expect_eq(count(ops[i], TG_F32), 1, "%s", tgi_op_table[ops[i]].name);
         cr_expect_eq(time_of(ops[i], TG_F64), 1, "%s",
                      tgi_op_table[ops[i]].name);
     }
     cr_expect_eq(count(TGI_OP_STOP, TG_F32), 0);
     cr_expect_eq(count(TGI_OP_ADD, TG_I64), 1);
-    cr_expect_eq(tgi_cost_of_step(TGI_OP_SUM, TG_F32, TGI_COST_256)
-                     .instructions,
-                 1);
-    cr_expect_eq(tgi_cost_of_step(TGI_OP_MATMUL, TG_F32, TGI_COST_256)
-                     .half_cycles,
-                 1);
+    cr_expect_eq(
+        tgi_cost_of_step(TGI_OP_SUM, TG_F32, TGI_COST_256).instructions, 1);
+    cr_expect_eq(
+        tgi_cost_of_step(TGI_OP_MATMUL, TG_F32, TGI_COST_256).half_cycles, 1);
 }
 
 /* Primitives with operands that depend on an operand of the recipe. */
@@ -156,8 +153,7 @@ Test(cost, a_node_with_a_broadcast_scalar_has_a_uniform_operand)
     const tgi_graph *g = w.graph;
     const tgi_ref x = of_type(&w, TG_I32, 100), y = of_type(&w, TG_I32, 100);
     const tgi_ref n = param(w.graph, TG_I32, scalar_shape(w.graph));
-    const tgi_ref all =
-        tgi_build_broadcast(&w.b, n, 1, (const tgi_dim[]){100});
+    const tgi_ref all = tgi_build_broadcast(&w.b, n, 1, (const tgi_dim[]){100});
     const tgi_ref is_less = tgi_build_2(&w.b, TGI_OP_LT, x, y);
     const tgi_ref chosen = tgi_build_3(&w.b, TGI_OP_SELECT, is_less, x, y);
     const tgi_ref by_row = tgi_build_2(&w.b, TGI_OP_SHL, x, y);

@@ -38,9 +38,8 @@ tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
         const int64_t bytes = tgi_dtype_bytes(
             inst->dtype == TG_BOOL ? inst->type ? inst->type : TG_BOOL
                                    : inst->dtype);
-        int64_t picoseconds =
-            inst_cost(a, inst, TGI_COST_ASSUMED).half_cycles * bytes *
-            TGI_COST_PS_PER_BYTE;
+        int64_t picoseconds = inst_cost(a, inst, TGI_COST_ASSUMED).half_cycles *
+                              bytes * TGI_COST_PS_PER_BYTE;
         if (inst->kind == TGI_INST_LOAD)
             picoseconds += bytes * TGI_COST_PS_PER_BYTE_MOVED;
         if (a->insts[i].level == TGI_LEVEL_INNER)
@@ -59,10 +58,10 @@ tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
         cost.element = 0;
     for (size_t i = 0; i < loops->reductions.n; i++) {
         const tgi_reduction *r = &loops->reductions.data[i];
-        cost.element += tgi_cost_of_step(r->op, (tg_dtype)r->dtype,
-                                         TGI_COST_ASSUMED)
-                            .half_cycles *
-                        tgi_dtype_bytes(r->dtype) * TGI_COST_PS_PER_BYTE;
+        cost.element +=
+            tgi_cost_of_step(r->op, (tg_dtype)r->dtype, TGI_COST_ASSUMED)
+                .half_cycles *
+            tgi_dtype_bytes(r->dtype) * TGI_COST_PS_PER_BYTE;
     }
     return cost;
 }

@@ -37,6 +37,8 @@ libtgjit_core_la_SOURCES += \
 	jit/loop/explain.c \
 	jit/loop/explain.h \
 	jit/loop/id.h \
+	jit/loop/inst_cost.c \
+	jit/loop/inst_cost.h \
 	jit/loop/leb128.h \
 	jit/loop/loops.c \
 	jit/loop/loops.h \
@@ -205,6 +207,7 @@ endif
 # All of it but the table: tests link this.
 libtgjit_codegen_la_SOURCES = \
 	jit/codegen/codegen.h \
+	jit/loop/inst_cost.c \
 	jit/llvm/llvm_codegen.c \
 	jit/llvm/llvm_codegen.h \
 	jit/llvm/llvm_compile.c \

@@ -8,6 +8,7 @@
 #include "base/live.h"
 #include "compile.h"
 #include "fuse/fuse.h"
+#include "loop/inst_cost.h"
 #include "memory/memory_plan.h"
 #include "object/image_debug.h"
 
@@ -83,19 +84,28 @@ static void report_loops(const tgi_program *program,
     tgi_strbuf_deinit(&text);
 }
 
+static size_t count_instructions(const tgi_kernel_loops *k)
+{
+    size_t n = 0;
+    for (size_t i = 1; i < k->insts.n; i++)
+        n += tgi_inst_cost(k, &k->insts.data[i], TGI_COST_ASSUMED).instructions;
+    return n;
+}
+
 /*
  * Estimates the compile time in units of 0.1 ms; it is right within a factor
  * of three. Reductions dominate, because they are unrolled by block and have
- * separate tails.
+ * separate tails. Most instructions are those of functions that a program
+ * calls often and that are compiled once.
  */
 static size_t estimate_work(const tgi_loops *loops)
 {
-    enum { KERNEL_WORK = 20, REDUCTION_WORK = 50 };
+    enum { KERNEL_WORK = 20, REDUCTION_WORK = 50, INSTRUCTIONS_PER_UNIT = 32 };
     size_t work = KERNEL_WORK; /* of the entry */
     for (size_t i = 0; i < loops->kernels.n; i++) {
         const tgi_kernel_loops *k = loops->kernels.data[i];
         work += KERNEL_WORK + REDUCTION_WORK * k->reductions.n + k->insts.n +
-                k->stores.n;
+                k->stores.n + count_instructions(k) / INSTRUCTIONS_PER_UNIT;
     }
     return work;
 }

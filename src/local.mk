@@ -101,7 +101,16 @@ libtgjit_core_la_SOURCES += \
 # -- src/recipe: what an operation computes for one element ------------------
 
 libtgjit_core_la_SOURCES += \
+	src/recipe/cost.c \
+	src/recipe/cost.h \
+	src/recipe/cost_node.c \
+	src/recipe/cost_node.h \
+	src/recipe/emit.c \
+	src/recipe/emit.h \
+	src/recipe/emit_primitives.h \
+	src/recipe/emit_type.h \
 	src/recipe/op_family.h \
+	src/recipe/primitive.def \
 	src/recipe/recipe.h \
 	src/recipe/recipe_arc.h \
 	src/recipe/recipe_cast.h \
@@ -388,11 +397,8 @@ libtgjit_emit_la_SOURCES = \
 	src/base/dtype.c \
 	src/base/fpenv.c \
 	src/ir/op.c \
-	src/recipe/emit.c \
-	src/recipe/emit.h \
-	src/recipe/emit_primitives.h \
-	src/recipe/emit_type.h \
-	src/recipe/primitive.def
+	src/recipe/cost.c \
+	src/recipe/emit.c
 
 # -- tgjit-cache: a program that sees public headers only --------------------
 

@@ -110,6 +110,7 @@ unit_tests = \
 	tests/unit/test_build_shape \
 	tests/unit/test_build_symbolic \
 	tests/unit/test_checked \
+	tests/unit/test_cost \
 	tests/unit/test_dims \
 	tests/unit/test_dtype \
 	tests/unit/test_dump \
@@ -127,6 +128,7 @@ unit_tests = \
 	tests/unit/test_log \
 	tests/unit/test_memory_packing \
 	tests/unit/test_op \
+	tests/unit/test_pass_hoist \
 	tests/unit/test_pass_inline \
 	tests/unit/test_pass_random \
 	tests/unit/test_pass_simplify \
@@ -177,8 +179,13 @@ tests_api_test_semantics_threads_LDADD = $(public_ldadd)
 tests_api_test_semantics_tracing_LDADD = $(public_ldadd)
 tests_api_test_semantics_variables_LDADD = $(public_ldadd)
 
+tests_unit_test_cost_SOURCES = \
+	tests/support/emit_eval.c \
+	tests/support/emit_eval.h \
+	tests/support/emit_eval_type.h \
+	tests/unit/test_cost.c
 tests_unit_test_emit_CPPFLAGS = $(AM_CPPFLAGS)
-tests_unit_test_emit_LDADD = libtgjit-emit.la $(LDADD)
+tests_unit_test_emit_LDADD = $(LDADD)
 tests_unit_test_emit_SOURCES = \
 	tests/support/emit_eval.c \
 	tests/support/emit_eval.h \
@@ -206,6 +213,7 @@ if HAVE_LLVM
 unit_tests += \
 	tests/codegen/test_assembly \
 	tests/codegen/test_assembly_matmul \
+	tests/codegen/test_assembly_cost \
 	tests/codegen/test_llvm_emit \
 	tests/codegen/test_llvm_instrument \
 	tests/codegen/test_llvm_loops \
@@ -233,6 +241,13 @@ tests_codegen_test_assembly_matmul_SOURCES = \
 	tests/codegen/assembly.c \
 	tests/codegen/assembly.h \
 	tests/codegen/test_assembly_matmul.c
+tests_codegen_test_assembly_cost_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_assembly_cost_LDADD = $(llvm_ldadd)
+tests_codegen_test_assembly_cost_SOURCES = \
+	tests/codegen/assembling.h \
+	tests/codegen/assembly.c \
+	tests/codegen/assembly.h \
+	tests/codegen/test_assembly_cost.c
 tests_codegen_test_llvm_emit_CPPFLAGS = $(llvm_cppflags)
 tests_codegen_test_llvm_emit_LDADD = $(llvm_ldadd)
 tests_codegen_test_llvm_emit_SOURCES = \

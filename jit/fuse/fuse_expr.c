@@ -22,9 +22,6 @@
 #include "fuse/fuse_value.h"
 #include "tgjit/ops.h"
 
-/* Instruction estimate of a store. */
-enum { STORE_COST = 2 };
-
 /* A node to visit, unless its depth has changed since. */
 typedef struct pending {
     tgi_expr_id id;
@@ -258,7 +255,7 @@ bool tgi_expr_node_is_loaded(const tgi_fuse_state *s, const tgi_task *task,
 static void finish_order(const tgi_fuse_state *s, tgi_task *task)
 {
     tgi_expr *x = &task->expr;
-    task->cost = STORE_COST;
+    task->cost = tgi_cost_of_simple(TGI_COST_STORE);
     for (size_t i = 0; i < x->order.n / 2; i++) {
         const tgi_expr_id first = x->order.data[i];
         x->order.data[i] = x->order.data[x->order.n - 1 - i];
@@ -272,7 +269,8 @@ static void finish_order(const tgi_fuse_state *s, tgi_task *task)
         tgi_expr_at(x, id)->is_ordered = true;
         x->order.data[n++] = id;
         if (!tgi_expr_node_is_loaded(s, task, id))
-            task->cost += s->values[tgi_expr_at(x, id)->node].node_cost;
+            task->cost = tgi_cost_add(
+                task->cost, s->values[tgi_expr_at(x, id)->node].node_cost);
     }
     x->order.n = n;
 }

@@ -17,7 +17,7 @@ typedef struct tgi_fuse_kernel {
     uint16_t n_phases;
     tgi_domain outer, inner;
     TGI_VEC(tgi_task_id) tasks;
-    uint32_t cost;
+    uint32_t n_instructions; /* of its tasks */
 } tgi_fuse_kernel;
 
 static inline tgi_fuse_kernel *tgi_fuse_kernel_at(const tgi_fuse_state *s,

@@ -21,12 +21,13 @@
 #include "recipe/reduce_tree.h"
 
 enum {
-    LOOK_BACK = 12,  /* kernels tried, from the last on */
-    MAX_COST = 1200, /* instructions of a kernel; LLVM compiles these well */
+    LOOK_BACK = 12,          /* kernels tried, from the last on */
+    MAX_INSTRUCTIONS = 2000, /* of a kernel; LLVM compiles these well */
     MAX_PHASES = 8,
-    MAX_REDUCTIONS = 8,  /* of one phase */
-    MAX_SCALAR_COST = 8, /* of a task that runs once per row, unvectorised, in
-                            the kernel of its producer */
+    MAX_REDUCTIONS = 8, /* of one phase */
+    /* Half-cycles of a task that runs once per row, unvectorised, in the kernel
+       of its producer. */
+    MAX_SCALAR_COST = 10,
     /* Below so many outer points, rows of at least so many elements are
        split. */
     MIN_POINTS = 16,
@@ -169,7 +170,8 @@ static position try_join(tgi_fuse_state *s, tgi_fuse_kernel_id number,
 {
     const tgi_fuse_kernel *k = tgi_fuse_kernel_at(s, number);
     position p = {0};
-    if (k->is_closed || k->cost + task->cost > MAX_COST ||
+    if (k->is_closed ||
+        k->n_instructions + task->cost.instructions > MAX_INSTRUCTIONS ||
         (task->kind != TGI_TASK_MAP && task->kind != TGI_TASK_REDUCE))
         return p;
     if (tgi_fuse_can_be_epilogue(s, number, task))
@@ -254,7 +256,7 @@ static tg_status join_kernel(tgi_fuse_state *s, tgi_fuse_kernel_id number,
     k->has_reduction |= task->kind == TGI_TASK_REDUCE;
     if (k->n_phases <= p.phase)
         k->n_phases = (uint16_t)(p.phase + 1);
-    k->cost += task->cost;
+    k->n_instructions += task->cost.instructions;
     if (!tgi_vec_push(&k->tasks, task_id))
         return tgi_error_memory();
     tgi_fuse_record_accesses(s, task);
@@ -326,17 +328,19 @@ static tg_status force_value(tgi_fuse_state *s, tgi_ref ref, const char *why)
 /* Forces values of an expression that is too long for one kernel. */
 static tg_status cut_expr(tgi_fuse_state *s, const tgi_task *task)
 {
-    uint32_t cost = 0;
+    uint32_t n_instructions = 0;
     for (size_t n = 0; n < task->expr.order.n; n++) {
         tgi_ref ref = tgi_expr_at(&task->expr, task->expr.order.data[n])->node;
         const tgi_fuse_value *value = &s->values[ref];
         if (value->class != TGI_VALUE_INLINED)
             continue;
-        cost += value->node_cost;
-        if (cost < MAX_COST / 2 || !value->node_cost || ref == task->value.node)
+        const uint32_t own = value->node_cost.instructions;
+        n_instructions += own;
+        if (n_instructions < MAX_INSTRUCTIONS / 2 || !own ||
+            ref == task->value.node)
             continue;
         TGI_TRY(force_value(s, ref, "the kernel would be too long"));
-        cost = 0;
+        n_instructions = 0;
     }
     return TG_OK;
 }
@@ -378,7 +382,7 @@ static bool is_profitable(tgi_fuse_state *s, tgi_fuse_kernel_id number,
            can_join(s, number, task, out_position) &&
            (out_position->level != TGI_LEVEL_POINT ||
             tgi_fuse_kernel_at(s, number)->vectors == TGI_COLUMNS ||
-            task->cost <= MAX_SCALAR_COST);
+            task->cost.half_cycles <= MAX_SCALAR_COST);
 }
 
 /* The kernel that a task joins: its last dependency if that is profitable, else
@@ -415,7 +419,7 @@ static tg_status place_task(tgi_fuse_state *s, tgi_task_id task_id)
                            "its reduced axes are not contiguous");
     if (tgi_fuse_reads_other_points(s, task))
         return force_value(s, task->value.node, "its variable is still read");
-    if (task->cost > MAX_COST)
+    if (task->cost.instructions > MAX_INSTRUCTIONS)
         TGI_TRY(cut_expr(s, task));
 
     position p;

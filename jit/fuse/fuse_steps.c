@@ -22,7 +22,7 @@
 #include "fuse/fuse_value.h"
 #include "memory/merge_buffers.h"
 
-/* Maximum instruction estimates of a straight-line group, and of all of them.
+/* Maximum instructions of a straight-line group, and of all of them.
    They are one function, and compile time grows faster than its length. */
 enum { MAX_GROUP_COST = 1500, MAX_TOTAL_COST = 3000 };
 
@@ -142,7 +142,7 @@ static tg_status add_run(tgi_step_builder *st, tgi_kernel_id id, unsigned does)
 {
     tgi_fuse_state *s = st->state;
     tgi_kernel_loops *k = tgi_loops_kernel(s->loops, id);
-    const uint32_t cost = tgi_fuse_straightline_cost(s, k);
+    const uint32_t cost = tgi_fuse_straightline_cost(k);
     st->is_straightline = k->is_straightline =
         cost && st->group_cost + cost <= MAX_GROUP_COST &&
         st->total_cost + cost <= MAX_TOTAL_COST;

@@ -14,28 +14,21 @@
 #include "base/error.h"
 #include "fuse/fuse_straightline.h"
 #include "fuse/fuse_value.h"
+#include "loop/inst_cost.h"
 #include "recipe/reduce_tree.h"
 
 enum {
     MAX_COST = 600, /* instructions of a kernel; bounds compile time */
-    LANES = 4,      /* assumed: the IR must not depend on the vector width */
-    RANDOM_COST = 60
+    LANES = 4       /* assumed: the IR must not depend on the vector width */
 };
+
+/* That of LANES elements of 4 bytes. */
+static const tgi_cost_width assumed_width = TGI_COST_128;
 
 /* Vectors for n elements: full ones, then one per power of two of the tail. */
 static int64_t n_vectors(int64_t n)
 {
     return n / LANES + __builtin_popcountll((uint64_t)(n % LANES));
-}
-
-static int64_t inst_cost(const tgi_fuse_state *s, const tgi_inst *inst)
-{
-    if (inst->kind == TGI_INST_RANDOM)
-        return RANDOM_COST;
-    if (inst->kind == TGI_INST_OP && inst->node &&
-        s->values[inst->node].node_cost > 1)
-        return s->values[inst->node].node_cost;
-    return 1;
 }
 
 /* True if all extents are known and small enough. Writes the number of points
@@ -63,8 +56,7 @@ static bool find_extents(const tgi_kernel_loops *k, int64_t *out_points,
     return true;
 }
 
-uint32_t tgi_fuse_straightline_cost(const tgi_fuse_state *s,
-                                    const tgi_kernel_loops *k)
+uint32_t tgi_fuse_straightline_cost(const tgi_kernel_loops *k)
 {
     int64_t points, along, rows;
     if (k->checks.n || !find_extents(k, &points, &along, &rows))
@@ -86,7 +78,8 @@ uint32_t tgi_fuse_straightline_cost(const tgi_fuse_state *s,
     int64_t cost = 1;
     for (size_t i = 1; i < k->insts.n; i++) {
         const int level = k->insts.data[i].level;
-        cost += inst_cost(s, &k->insts.data[i]) *
+        cost += (int64_t)tgi_inst_cost(k, &k->insts.data[i], assumed_width)
+                    .instructions *
                 (level == TGI_LEVEL_INNER   ? bodies
                  : level == TGI_LEVEL_POINT ? at_points
                                             : 1);
@@ -94,8 +87,14 @@ uint32_t tgi_fuse_straightline_cost(const tgi_fuse_state *s,
             return 0;
     }
     /* ROWS reduces elements one by one. */
-    cost += (int64_t)k->reductions.n * (is_rows ? points * along : bodies);
-    cost += (int64_t)k->stores.n * bodies;
+    for (size_t i = 0; i < k->reductions.n; i++) {
+        const tgi_reduction *r = &k->reductions.data[i];
+        cost +=
+            (int64_t)tgi_cost_of_step(r->op, (tg_dtype)r->dtype, assumed_width)
+                .instructions *
+            (is_rows ? points * along : bodies);
+    }
+    cost += TGI_COST_STORE * (int64_t)k->stores.n * bodies;
     return cost <= MAX_COST ? (uint32_t)cost : 0;
 }
 

@@ -11,9 +11,8 @@
 /* Maximum number of elements of a straight-line kernel. */
 enum { TGI_STRAIGHTLINE_ELEMENTS = 512 };
 
-/* Instruction estimate of a kernel once unrolled; 0: it is not eligible. */
-uint32_t tgi_fuse_straightline_cost(const tgi_fuse_state *s,
-                                    const tgi_kernel_loops *k);
+/* Instructions of a kernel once unrolled; 0: it is not eligible. */
+uint32_t tgi_fuse_straightline_cost(const tgi_kernel_loops *k);
 
 /* Finds the straight-line loops, and which of their values stay in registers
    (fuse_straightline_loop.c). */

@@ -7,6 +7,7 @@
 #define TGI_FUSE_TASK_H
 
 #include "fuse/fuse_expr.h"
+#include "recipe/cost.h"
 
 typedef enum tgi_task_kind {
     TGI_TASK_MAP,      /* stores a value at every point */
@@ -73,7 +74,7 @@ typedef struct tgi_task {
     /* Expression, of all kinds but HOST and REGION. */
     tgi_expr_root value; /* stored, reduced or checked at a point */
     tgi_expr expr;       /* of all roots */
-    uint32_t cost;       /* instruction estimate per point */
+    tgi_cost cost;       /* of a vector, without loads */
 
     /* Placement, set by fuse_place.c. */
     tgi_fuse_kernel_id kernel;

@@ -7,6 +7,7 @@
 #define TGI_FUSE_VALUE_H
 
 #include "fuse/fuse_state.h"
+#include "recipe/cost.h"
 
 typedef enum tgi_value_class {
     TGI_VALUE_DEAD,
@@ -29,8 +30,8 @@ typedef struct tgi_fuse_value {
                              is a view */
     bool is_read;         /* MATERIALISED: loaded by another kernel … */
     bool is_read_local;   /* … or by a later phase of its own */
-    uint32_t node_cost;   /* instruction estimate of its op alone */
-    uint32_t inline_cost; /* of one element, inlined inputs included */
+    tgi_cost node_cost;   /* of its op alone */
+    uint32_t inline_cost; /* half-cycles, inlined inputs included */
     tgi_ref forwards_to;  /* the node whose value this is; mostly itself */
     tgi_ref owner;        /* the value whose expression it is part of … */
     tgi_ref view;         /* … and the view through which that uses it */

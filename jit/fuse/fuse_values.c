@@ -5,7 +5,7 @@
  *
  * A value is inlined into its users unless
  *   - several expressions use it, or one through several views, and it costs
- *     more than CHEAP_COST;
+ *     more than TGI_COST_CHEAP (recipe/cost.h);
  *   - a user rereads its elements: a matmul, a gather, or a broadcast that
  *     repeats rows;
  *   - a user needs its dense form.
@@ -23,62 +23,12 @@
 #include "fuse/fuse_map.h"
 #include "fuse/fuse_task.h"
 #include "loop/explain.h"
+#include "recipe/cost_node.h"
 #include "tgjit/ops.h"
 
-enum {
-    CHEAP_COST = 4,    /* instructions; recomputed rather than stored */
-    MAX_COST = 1 << 20 /* costs saturate here */
-};
+enum { MAX_COST = 1 << 20 }; /* costs saturate here */
 
 /* -- Forward: costs and forwarding ----------------------------------------- */
-
-/* Instruction estimate of an op's recipe. */
-static uint32_t estimate_cost(const tgi_node *node)
-{
-    if (tgi_fuse_is_view(node))
-        return 0;
-    switch (tgi_op_table[node->op].cls) {
-    case TGI_OPCLASS_LEAF:
-        return 0;
-    case TGI_OPCLASS_RANDOM:
-        return 60;
-    case TGI_OPCLASS_TERNARY:
-    case TGI_OPCLASS_CAST:
-        return 1;
-    default:
-        break;
-    }
-    switch (node->op) {
-    case TGI_OP_STOP:
-    case TGI_OP_NEG:
-    case TGI_OP_ABS:
-    case TGI_OP_NOT:
-    case TGI_OP_ADD:
-    case TGI_OP_SUB:
-    case TGI_OP_MUL:
-    case TGI_OP_AND:
-    case TGI_OP_OR:
-    case TGI_OP_XOR:
-    case TGI_OP_EQ:
-    case TGI_OP_NE:
-    case TGI_OP_LT:
-    case TGI_OP_LE:
-    case TGI_OP_FLOOR:
-    case TGI_OP_CEIL:
-    case TGI_OP_ROUND:
-    case TGI_OP_TRUNC:
-        return 1;
-    case TGI_OP_MIN:
-    case TGI_OP_MAX:
-    case TGI_OP_SIGN:
-        return 4;
-    case TGI_OP_DIV:
-    case TGI_OP_SQRT:
-        return 8;
-    default:
-        return 24;
-    }
-}
 
 /* An assignment, and a read after it, forward the assigned value. */
 static tgi_ref find_forwarded(const tgi_fuse_state *s, tgi_ref ref)
@@ -136,6 +86,50 @@ static bool repeats_rows(const tgi_fuse_state *s, tgi_ref ref)
     return false;
 }
 
+/* True if a user that repeats the elements of a value loads it: it is not cheap
+   to compute again. */
+static bool is_loaded_if_repeated(const tgi_fuse_state *s, tgi_ref ref)
+{
+    return s->values[tgi_fuse_resolve(s, ref)].inline_cost > TGI_COST_CHEAP;
+}
+
+/*
+ * The half-cycles to compute an element, inlined inputs included. Values that
+ * are always loaded cost nothing, except reductions and matmuls: an expression
+ * of their results that is stored takes their place in memory, so it is not
+ * inlined into several users.
+ */
+static uint32_t compute_inline_cost(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    uint32_t first = 0, end = tgi_fuse_is_view(node) ? 1 : node->n_inputs;
+    switch (tgi_op_table[node->op].cls) {
+    case TGI_OPCLASS_REDUCE:
+    case TGI_OPCLASS_MATMUL:
+        return TGI_COST_CHEAP + 1;
+    case TGI_OPCLASS_INDEX:
+        if (node->op == TGI_OP_GATHER)
+            first = 1; /* the elements are loaded */
+        else if (!tgi_fuse_is_view(node))
+            return 0;
+        break;
+    case TGI_OPCLASS_STATE:
+    case TGI_OPCLASS_EFFECT:
+    case TGI_OPCLASS_REGION:
+        return 0;
+    default:
+        break;
+    }
+    /* A value that is invariant along rows costs nothing per element. */
+    if (node->op == TGI_OP_BROADCAST &&
+        (!repeats_rows(s, ref) || is_loaded_if_repeated(s, node->inputs[0])))
+        return 0;
+    uint32_t cost = s->values[ref].node_cost.half_cycles;
+    for (uint32_t i = first; i < end; i++)
+        cost += s->values[node->inputs[i]].inline_cost;
+    return cost < MAX_COST ? cost : MAX_COST;
+}
+
 static void compute_costs(tgi_fuse_state *s)
 {
     for (tgi_ref ref = 1; ref <= s->graph->n_nodes; ref++) {
@@ -153,16 +147,8 @@ static void compute_costs(tgi_fuse_state *s)
                 if (tgi_node_writes(node, i))
                     record_write(s, node->inputs[i], ref);
         }
-        value->node_cost = estimate_cost(node);
-        uint32_t cost = value->node_cost;
-        /* The start of a dynamic slice is invariant. */
-        for (uint32_t i = 0;
-             i < node->n_inputs && (i == 0 || !tgi_fuse_is_view(node)); i++)
-            cost += s->values[node->inputs[i]].inline_cost;
-        /* A value that is invariant along rows costs nothing per element. */
-        if (node->op == TGI_OP_BROADCAST && !repeats_rows(s, ref))
-            cost = 0;
-        value->inline_cost = cost < MAX_COST ? cost : MAX_COST;
+        value->node_cost = tgi_cost_of_node(s->graph, ref);
+        value->inline_cost = compute_inline_cost(s, ref);
     }
 }
 
@@ -227,7 +213,7 @@ static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
     case TGI_OP_BROADCAST:
         add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
             value->prefers_memory ||
-            (value->inline_cost > CHEAP_COST && repeats_rows(s, ref));
+            (repeats_rows(s, ref) && is_loaded_if_repeated(s, node->inputs[0]));
         return;
     case TGI_OP_GATHER:
         add_use(s, node->inputs[0], owner, ref)->prefers_memory = true;
@@ -325,7 +311,7 @@ static tgi_value_class classify(const tgi_fuse_state *s, tgi_ref ref)
     if (is_view)
         return TGI_VALUE_INLINED;
     return value->prefers_memory ||
-                   (has_several_owners && value->inline_cost > CHEAP_COST)
+                   (has_several_owners && value->inline_cost > TGI_COST_CHEAP)
                ? TGI_VALUE_MATERIALISED
                : TGI_VALUE_INLINED;
 }

@@ -20,9 +20,15 @@
 #include <string.h>
 
 #include "gradient/gradient_tape.h"
+#include "recipe/cost_node.h"
 
-/* Limit of operations that are recomputed rather than saved. */
-enum { MAX_RECOMPUTED_OPS = 8 };
+/* A value is recomputed rather than saved if that takes at most so many ops,
+   none of which is expensive, and so many half-cycles. */
+enum { MAX_RECOMPUTED_OPS = 8, MAX_RECOMPUTED_COST = 2 * TGI_COST_CHEAP };
+
+typedef struct recompute_budget {
+    int n_ops, half_cycles;
+} recompute_budget;
 
 static tgi_ref record_failure(tgi_tape *tape)
 {
@@ -183,17 +189,25 @@ static tgi_ref read_contents(tgi_tape *tape, tgi_ref ref)
 
 /* -- Recomputation --------------------------------------------------------- */
 
-/* True if a node takes little or no time to compute from its inputs. */
-static bool is_cheap_to_recompute(const tgi_node *node)
+/* True if a node is cheap to compute from its inputs; subtracts it from
+   `budget`. */
+static bool is_cheap_to_recompute(const tgi_graph *graph, tgi_ref ref,
+                                  recompute_budget *budget)
 {
-    return tgi_op_has(node->op, TGI_FLAG_CHEAP) ||
-           node->op == TGI_OP_DYNAMIC_SLICE ||
-           tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW;
+    const tgi_node *node = tgi_graph_node(graph, ref);
+    const uint32_t cost = tgi_cost_of_node(graph, ref).half_cycles;
+    if (node->op != TGI_OP_DYNAMIC_SLICE &&
+        tgi_op_table[node->op].cls != TGI_OPCLASS_VIEW &&
+        (!tgi_op_is_elementwise(node->op) || cost > TGI_COST_CHEAP))
+        return false;
+    budget->half_cycles -= (int)cost;
+    return --budget->n_ops >= 0 && budget->half_cycles >= 0;
 }
 
-/* True if a value can be recomputed without saving anything; subtracts the
-   operations from `budget`. */
-static bool can_recompute(const tgi_tape *tape, tgi_ref ref, int *budget)
+/* True if a value can be recomputed without saving anything; subtracts its
+   cost from `budget`. */
+static bool can_recompute(const tgi_tape *tape, tgi_ref ref,
+                          recompute_budget *budget)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
     if (ref < tape->values.n && tape->values.data[ref])
@@ -202,7 +216,7 @@ static bool can_recompute(const tgi_tape *tape, tgi_ref ref, int *budget)
         return true;
     if (node->op == TGI_OP_READ)
         return unwritten_variable(tape, node->inputs[0]) != 0;
-    if (!is_cheap_to_recompute(node) || --*budget < 0)
+    if (!is_cheap_to_recompute(tape->graph, ref, budget))
         return false;
     for (uint32_t i = 0; i < node->n_inputs; i++)
         if (!can_recompute(tape, node->inputs[i], budget))
@@ -325,7 +339,7 @@ static tgi_ref param_value(tgi_tape *tape, tgi_ref ref, int64_t i)
 static tgi_ref provide_value(tgi_tape *tape, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, ref);
-    int budget = MAX_RECOMPUTED_OPS;
+    recompute_budget budget = {MAX_RECOMPUTED_OPS, MAX_RECOMPUTED_COST};
     if (!tape->outer)
         return tgi_tape_capture(tape, tape->recorder, ref);
     if (node->op == TGI_OP_PARAM)

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "gradient/gradient_tape.h"
+#include "recipe/cost_node.h"
 
 tgi_ref tgi_tape_saved_element(tgi_tape *tape, tgi_ref stack, tgi_ref index,
                                tgi_ref like)
@@ -31,19 +32,14 @@ tgi_ref tgi_tape_saved_element(tgi_tape *tape, tgi_ref stack, tgi_ref index,
                         : 0;
 }
 
-/* True for elementwise ops of few instructions. */
-static bool is_cheap_elementwise(const tgi_node *node)
+/* True for elementwise arithmetic that takes no longer than a load. */
+static bool is_cheap_arithmetic(const tgi_graph *graph, tgi_ref ref)
 {
-    switch (node->op) {
-    case TGI_OP_NEG:
-    case TGI_OP_ADD:
-    case TGI_OP_SUB:
-    case TGI_OP_MUL:
-    case TGI_OP_FMA:
-        return true;
-    default:
-        return false;
-    }
+    const tgi_node *node = tgi_graph_node(graph, ref);
+    return tgi_op_is_elementwise(node->op) &&
+           tgi_op_table[node->op].result == TGI_RESULT_SAME &&
+           node->op != TGI_OP_SELECT &&
+           tgi_cost_of_node(graph, ref).half_cycles <= TGI_COST_LOAD;
 }
 
 /* The scalar that an operand broadcasts, or 0. */
@@ -70,7 +66,7 @@ tgi_ref tgi_tape_saved_element_of(tgi_tape *tape, tgi_ref outer, tgi_ref like,
                                            shape->dims)
                      : 0;
     }
-    if (depth > 0 && is_cheap_elementwise(node)) {
+    if (depth > 0 && is_cheap_arithmetic(from->graph, outer)) {
         tgi_ref in[3] = {0};
         const uint32_t n = node->n_inputs;
         const tgi_op op = (tgi_op)node->op;

@@ -12,8 +12,7 @@ enum {
     COMMUTATIVE = TGI_FLAG_COMMUTATIVE,
     ORDERED = TGI_FLAG_ORDERED,
     EFFECT = TGI_FLAG_EFFECT,
-    MAY_FAIL = TGI_FLAG_MAY_FAIL,
-    CHEAP = TGI_FLAG_CHEAP
+    MAY_FAIL = TGI_FLAG_MAY_FAIL
 };
 
 /* -- The table ------------------------------------------------------------- */

@@ -61,8 +61,7 @@ enum {
     TGI_FLAG_COMMUTATIVE = 1,
     TGI_FLAG_ORDERED = 2,
     TGI_FLAG_EFFECT = 4,
-    TGI_FLAG_MAY_FAIL = 8,
-    TGI_FLAG_CHEAP = 16
+    TGI_FLAG_MAY_FAIL = 8
 };
 
 typedef struct tgi_op_info {

@@ -2,9 +2,9 @@
 /*
  * pass_hoist.c - loop-invariant code motion. Invariant nodes of a body or test
  * move in front of the loop, which receives their values as new inputs. An
- * input occupies memory, so a node moves only if it, or a node it depends on,
- * costs more than a load; small values always do. Views stay inside, where they
- * fuse with their users. Nodes that have effects or may fail stay too, because
+ * input occupies memory, so a node moves only if computing it from the inputs
+ * of the loop is not cheap (recipe/cost.h); small values always move. Views stay
+ * inside, where they fuse with their users. Nodes that have effects or may fail stay too, because
  * the loop may run zero iterations.
  *
  * Requires:    a verified graph.
@@ -17,16 +17,19 @@
 #include "base/error.h"
 #include "ir/rebuild.h"
 #include "pass/pass.h"
+#include "recipe/cost_node.h"
 
-/* Values of up to this many elements are always worth hoisting. */
-enum { MAX_SMALL_ELEMENTS = 64 };
+enum {
+    MAX_SMALL_ELEMENTS = 64,  /* of a value that is always worth hoisting */
+    MAX_COST = UINT32_MAX / 4 /* costs saturate here */
+};
 
 /* Analysis of one graph of a loop; arrays by ref. */
 typedef struct hoist_plan {
     const tgi_graph *graph;
     const tgi_node *loop;
     bool *is_invariant; /* in all iterations */
-    bool *is_expensive; /* it, or a node it depends on */
+    uint32_t *cost;     /* half-cycles, with the nodes it depends on */
     bool *is_hoisted;   /* the loop receives its value */
     tgi_ref *outer;     /* node in the outer graph, or 0 */
     uint32_t n_hoisted;
@@ -35,7 +38,7 @@ typedef struct hoist_plan {
 static void plan_deinit(hoist_plan *p)
 {
     tgi_free(p->is_invariant);
-    tgi_free(p->is_expensive);
+    tgi_free(p->cost);
     tgi_free(p->is_hoisted);
     tgi_free(p->outer);
 }
@@ -47,10 +50,10 @@ static bool plan_init(hoist_plan *p, const tgi_graph *graph,
     *p = (hoist_plan){.graph = graph,
                       .loop = loop,
                       .is_invariant = tgi_alloc_zero(n),
-                      .is_expensive = tgi_alloc_zero(n),
+                      .cost = tgi_alloc_zero(n * sizeof(*p->cost)),
                       .is_hoisted = tgi_alloc_zero(n),
                       .outer = tgi_alloc_zero(n * sizeof(*p->outer))};
-    if (p->is_invariant && p->is_expensive && p->is_hoisted && p->outer)
+    if (p->is_invariant && p->cost && p->is_hoisted && p->outer)
         return true;
     plan_deinit(p);
     tgi_error_memory();
@@ -104,15 +107,27 @@ static bool is_small(const hoist_plan *p, tgi_ref ref)
     return true;
 }
 
-/* True if the operation costs more than a load of its result. */
-static bool is_worth_hoisting(const hoist_plan *p, tgi_ref ref,
-                              const tgi_node *node)
+/* The cost of the operation itself. */
+static uint32_t own_cost(const hoist_plan *p, tgi_ref ref, const tgi_node *node)
 {
     if (tgi_op_table[node->op].cls == TGI_OPCLASS_LEAF || is_view(node))
-        return false;
-    const bool is_cheap = tgi_op_has(node->op, TGI_FLAG_CHEAP) ||
-                          node->op == TGI_OP_PAD || node->op == TGI_OP_CONCAT;
-    return !is_cheap || is_small(p, ref);
+        return 0;
+    if (is_small(p, ref))
+        return MAX_COST;
+    if (node->op == TGI_OP_PAD || node->op == TGI_OP_CONCAT)
+        return 0;
+    return tgi_op_is_elementwise(node->op)
+               ? tgi_cost_of_node(p->graph, ref).half_cycles
+               : MAX_COST;
+}
+
+static uint32_t cost_from_inputs(const hoist_plan *p, tgi_ref ref,
+                                 const tgi_node *node)
+{
+    uint32_t cost = own_cost(p, ref, node);
+    for (uint32_t i = 0; i < node->n_inputs && cost < MAX_COST; i++)
+        cost += p->cost[node->inputs[i]];
+    return cost < MAX_COST ? cost : MAX_COST;
 }
 
 static void find_invariants(hoist_plan *p)
@@ -120,11 +135,8 @@ static void find_invariants(hoist_plan *p)
     for (tgi_ref ref = 1; ref <= p->graph->n_nodes; ref++) {
         const tgi_node *node = tgi_graph_node(p->graph, ref);
         p->is_invariant[ref] = is_invariant_node(p, node);
-        if (!p->is_invariant[ref])
-            continue;
-        p->is_expensive[ref] = is_worth_hoisting(p, ref, node);
-        for (uint32_t i = 0; i < node->n_inputs; i++)
-            p->is_expensive[ref] |= p->is_expensive[node->inputs[i]];
+        if (p->is_invariant[ref])
+            p->cost[ref] = cost_from_inputs(p, ref, node);
     }
 }
 
@@ -133,7 +145,8 @@ static void find_invariants(hoist_plan *p)
 static void require_inside(hoist_plan *p, bool *stays_inside, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(p->graph, ref);
-    if (!p->is_invariant[ref] || !p->is_expensive[ref] || is_view(node)) {
+    if (!p->is_invariant[ref] || p->cost[ref] <= TGI_COST_CHEAP ||
+        is_view(node)) {
         stays_inside[ref] = true;
     } else if (!p->is_hoisted[ref]) {
         p->is_hoisted[ref] = true;

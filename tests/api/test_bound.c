@@ -112,6 +112,54 @@ Test(bound, it_reports_the_memory_of_a_run)
     cr_assert_eq(least, 0);
 }
 
+/* Sums over rows and over columns, which no kernel computes both. */
+static void sums_of_doubled(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value doubled = tg_shl(in[0], 1);
+    tg_return(t, tg_sum(doubled, TG_AXES(0)), tg_sum(doubled, TG_AXES(1)));
+}
+
+static void sums_of_logarithms(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value logs = tg_log(tg_cast(in[0], TG_F32));
+    tg_return(t, tg_sum(logs, TG_AXES(0)), tg_sum(logs, TG_AXES(1)));
+}
+
+static uint64_t bytes_of_sums(tg_callback *callback, uint64_t *out_least)
+{
+    session s;
+    session_begin_with(&s, (tg_context_options){.jit = "auto", .threads = 1});
+    tg_function *f = tg_function_create(s.ctx, callback, NULL, NULL);
+    tg_tensor *x =
+        tg_tensor_create(s.ctx, TG_I32, TG_DIMS(300, 500), tg_fill(1));
+    tg_tensor *columns = NULL, *rows = NULL;
+    tg_bound *b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&columns, &rows));
+    cr_assert_not_null(b, "%s", tg_error(s.ctx));
+    cr_assert(!tg_run(b), "%s", tg_error(s.ctx));
+    const uint64_t bytes = tg_bound_bytes(b, out_least);
+    tg_bound_release(b);
+    tg_tensor_release(rows);
+    tg_tensor_release(columns);
+    tg_tensor_release(x);
+    tg_function_release(f);
+    session_end(&s);
+    return bytes;
+}
+
+/* An operand of two kernels is stored only if it is not cheap to compute. */
+Test(bound, cheap_operands_of_several_kernels_are_not_stored)
+{
+    const uint64_t matrix = 300 * 500 * sizeof(int32_t);
+    uint64_t least;
+    cr_assert_geq(bytes_of_sums(sums_of_logarithms, &least), matrix);
+    if (least == 0)
+        cr_skip_test("interpreted");
+    cr_assert_lt(bytes_of_sums(sums_of_doubled, &least), matrix);
+    cr_assert_eq(least, 0);
+}
+
 Test(bound, it_keeps_all_that_it_uses)
 {
     tg_context *ctx = tg_context_create(NULL);

@@ -6,7 +6,7 @@
  * of them changes a result bit.
  *
  *   llvm_classify.c       levels, uniformity, phases, lanes
- *   llvm_cost.c           instruction estimates
+ *   llvm_cost.c           costs of insts and kernels
  *   llvm_matmul_tiling.c  matmuls: micro-kernel, work items, packing
  *   llvm_transpose.c      kernels that go by transposed tiles
  *

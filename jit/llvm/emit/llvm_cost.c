@@ -1,116 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_cost.c - instruction estimates: precise enough to decide whether more
- * threads pay and whether a body is heavy. A recipe is counted by running it
- * over an emitter that emits nothing, so a new op needs no entry here.
+ * llvm_cost.c - the cost model (recipe/cost.h) of a kernel once it is analysed:
+ * whether more threads pay, and whether a body is heavy.
  */
 #include "llvm/emit/llvm_cost.h"
 #include "llvm/emit/llvm_analysis.h"
-#include "recipe/emit.h"
+#include "llvm/emit/llvm_program.h"
+#include "loop/inst_cost.h"
 
-/* Instructions on full vectors; other primitives cost one. */
-enum {
-    COST_DIV = 5,
-    COST_SQRT = 6,
-    COST_INTEGER_DIV = 40, /* one lane at a time */
-    COST_LOOKUP = 4,
-    COST_RANDOM = 120,
-    COST_STRIDED = 8 /* a load of one element per lane */
-};
-
-/* Picoseconds: of an instruction, per byte of its element; of a load or store,
-   per byte; of a point. */
-enum { PS_PER_BYTE = 5, PS_PER_BYTE_MOVED = 20, PS_PER_POINT = 5000 };
-
-/* -- Recipes --------------------------------------------------------------- */
-
-typedef struct cost_counter {
-    tgi_emitter base;
-    unsigned cost;
-} cost_counter;
-
-static tgi_emitted count_constant(tgi_emitter *base, tg_dtype dtype,
-                                  uint64_t bits)
-{
-    (void)dtype;
-    (void)bits;
-    return base;
-}
-
-static tgi_emitted count_primitive(tgi_emitter *base, tgi_primitive primitive,
-                                   tg_dtype dtype, tg_dtype other,
-                                   const tgi_emitted *operands)
-{
-    (void)other;
-    (void)operands;
-    cost_counter *c = (cost_counter *)base;
-    switch (primitive) {
-    case TGI_PRIMITIVE_BITS_OF:
-    case TGI_PRIMITIVE_FLOAT_OF:
-        break;
-    case TGI_PRIMITIVE_DIV:
-    case TGI_PRIMITIVE_REM:
-        c->cost += tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT) ? COST_DIV
-                                                             : COST_INTEGER_DIV;
-        break;
-    case TGI_PRIMITIVE_SQRT:
-        c->cost += COST_SQRT;
-        break;
-    default:
-        c->cost++;
-    }
-    return base;
-}
-
-static tgi_emitted count_lookup(tgi_emitter *base, tg_dtype dtype,
-                                const void *table, size_t n, tgi_emitted index)
-{
-    (void)dtype;
-    (void)table;
-    (void)n;
-    (void)index;
-    ((cost_counter *)base)->cost += COST_LOOKUP;
-    return base;
-}
-
-static unsigned recipe_cost(const tgi_inst *inst)
-{
-    cost_counter c = {.base = {count_constant, count_primitive, count_lookup}};
-    const tgi_emitted operands[3] = {&c, &c, &c};
-    if (inst->kind == TGI_INST_CAST) {
-        tgi_emit_cast(&c.base, inst->type, inst->dtype, &c);
-        return c.cost;
-    }
-    tgi_emit_recipe *recipe = tgi_emit_recipe_of(inst->op, inst->type);
-    if (recipe)
-        recipe(&c.base, operands);
-    return c.cost;
-}
+enum { PS_PER_POINT = 5000 };
 
 /* -- Insts ----------------------------------------------------------------- */
 
+static tgi_cost inst_cost(const tgi_llvm_analysis *a, const tgi_inst *inst,
+                          tgi_cost_width width)
+{
+    if (inst->kind == TGI_INST_LOAD &&
+        !tgi_llvm_is_contiguous(a, &a->loops->accesses.data[inst->number]))
+        return tgi_cost_of_simple(TGI_COST_STRIDED_LOAD);
+    return tgi_inst_cost(a->loops, inst, width);
+}
+
 unsigned tgi_llvm_inst_cost(const tgi_llvm_analysis *a, const tgi_inst *inst)
 {
-    switch ((tgi_inst_kind)inst->kind) {
-    case TGI_INST_OP:
-    case TGI_INST_CAST:
-        return recipe_cost(inst);
-    case TGI_INST_RANDOM:
-        return COST_RANDOM;
-    case TGI_INST_LOAD:
-        return tgi_llvm_is_contiguous(a, &a->loops->accesses.data[inst->number])
-                   ? 1
-                   : COST_STRIDED;
-    case TGI_INST_POSITION:
-    case TGI_INST_INDEX:
-    case TGI_INST_IN_RANGE:
-        return 3;
-    case TGI_INST_CONSTANT:
-    case TGI_INST_EXTENT:
-    case TGI_INST_REDUCED:
-        break;
-    }
-    return 0;
+    const unsigned bits = a->program->target->vector_bits;
+    return inst_cost(a, inst, tgi_cost_width_of(bits)).instructions;
 }
 
 /* -- Kernels --------------------------------------------------------------- */
@@ -124,9 +38,10 @@ tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
         const int64_t bytes = tgi_dtype_bytes(
             inst->dtype == TG_BOOL ? inst->type ? inst->type : TG_BOOL
                                    : inst->dtype);
-        int64_t picoseconds = tgi_llvm_inst_cost(a, inst) * bytes * PS_PER_BYTE;
+        int64_t picoseconds = inst_cost(a, inst, TGI_COST_ASSUMED).half_cycles *
+                              bytes * TGI_COST_PS_PER_BYTE;
         if (inst->kind == TGI_INST_LOAD)
-            picoseconds += bytes * PS_PER_BYTE_MOVED;
+            picoseconds += bytes * TGI_COST_PS_PER_BYTE_MOVED;
         if (a->insts[i].level == TGI_LEVEL_INNER)
             cost.element += picoseconds;
         else if (a->insts[i].level == TGI_LEVEL_POINT)
@@ -137,12 +52,16 @@ tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
         const int64_t bytes =
             tgi_dtype_bytes(loops->insts.data[store->value].dtype);
         if (store->level == TGI_LEVEL_INNER)
-            cost.element += bytes * PS_PER_BYTE_MOVED;
+            cost.element += bytes * TGI_COST_PS_PER_BYTE_MOVED;
     }
     if (a->matmul.mr) /* a micro-kernel reuses what it loads */
         cost.element = 0;
-    for (size_t i = 0; i < loops->reductions.n; i++)
+    for (size_t i = 0; i < loops->reductions.n; i++) {
+        const tgi_reduction *r = &loops->reductions.data[i];
         cost.element +=
-            PS_PER_BYTE * tgi_dtype_bytes(loops->reductions.data[i].dtype);
+            tgi_cost_of_step(r->op, (tg_dtype)r->dtype, TGI_COST_ASSUMED)
+                .half_cycles *
+            tgi_dtype_bytes(r->dtype) * TGI_COST_PS_PER_BYTE;
+    }
     return cost;
 }

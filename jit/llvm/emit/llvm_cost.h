@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* llvm_cost.h - instruction estimates of insts and kernels. */
+/* llvm_cost.h - the cost of insts and kernels. */
 #ifndef TGI_LLVM_COST_H
 #define TGI_LLVM_COST_H
 

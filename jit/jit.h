@@ -3,7 +3,7 @@
  * jit.h - the interface of the compiler to the front end.
  *
  * It also includes the headers of stages that the front end uses: generator.h,
- * code_cache.h, disk_cache.h, target_names.h and variant.h. None of them needs
+ * code_cache.h, disk_cache.h, loop_pass.h, target_names.h and variant.h. None of them needs
  * LLVM, which is in a plugin that the first compile loads.
  */
 #ifndef TGI_JIT_H
@@ -15,13 +15,16 @@
 #include "codegen/generator.h"
 #include "fuse/variant.h"
 #include "ir/graph.h"
+#include "loop/loop_pass.h"
 #include "runtime/host.h"
 #include "target/target_names.h"
 
 /* Appends the loops of a graph for calls whose extents have these values; if
-   `explains_fusion`, the decisions of fusion and the memory plan instead. */
+   `explains_fusion`, the decisions of fusion and the memory plan instead. Bit i
+   of skip_passes: loop pass i is left out, if it is optional. */
 tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
-                              bool explains_fusion, tgi_strbuf *out);
+                              uint32_t skip_passes, bool explains_fusion,
+                              tgi_strbuf *out);
 
 /* Registers code that is loaded from now on with gdb (JIT interface) or perf
    (map file). Cannot be undone. */
@@ -37,10 +40,12 @@ typedef struct tgi_jit_options {
     unsigned vector_bits; /* 0: chosen by CPU */
     bool instruments;     /* for AddressSanitizer */
     size_t max_work;      /* a longer compile is not done; 0.1 ms */
-    bool verifies;        /* run LLVM's verifier on the IR */
+    uint32_t skip_passes; /* bit i: leave loop pass i out (loop_pass.h) */
+    bool verifies;        /* verify loops after each pass, and LLVM IR */
     tgi_disk_cache *disk_cache; /* NULL: none */
     /* Receives the text of the stages for which wants_stage returns true:
-       "fusion", "loops", "ir", "ir-after", "asm". NULL: none. */
+       "fusion", "loops", "ir", "ir-after", "asm". If it does for "passes", the
+       loops after each loop pass, as a stage of its name. NULL: none. */
     bool (*wants_stage)(const char *stage, void *user);
     void (*observe_stage)(const char *stage, const char *text, void *user);
     void *user;
@@ -124,6 +129,7 @@ typedef struct tgi_export_options {
     const char *symbol;
     const char *cpu; /* as in tgi_jit_options */
     unsigned vector_bits;
+    uint32_t skip_passes;
     bool verifies;
     int threads;       /* maximum of a call, at least 1 */
     int64_t grain;     /* as in tgi_native_options */

@@ -40,6 +40,8 @@ libtgjit_core_la_SOURCES += \
 	jit/loop/inst_cost.c \
 	jit/loop/inst_cost.h \
 	jit/loop/leb128.h \
+	jit/loop/loop_pass.c \
+	jit/loop/loop_pass.h \
 	jit/loop/loops.c \
 	jit/loop/loops.h \
 	jit/loop/loops_print.c \
@@ -68,7 +70,6 @@ libtgjit_core_la_SOURCES += \
 
 libtgjit_core_la_SOURCES += \
 	jit/fuse/fuse.c \
-	jit/fuse/fuse.h \
 	jit/fuse/fuse_buffer.c \
 	jit/fuse/fuse_buffer.h \
 	jit/fuse/fuse_expr.c \
@@ -100,12 +101,17 @@ libtgjit_core_la_SOURCES += \
 # -- jit/memory: buffers: elision, reuse, arena ------------------------------
 
 libtgjit_core_la_SOURCES += \
+	jit/memory/coalesce.c \
+	jit/memory/coalesce.h \
+	jit/memory/coalesce_apply.c \
+	jit/memory/copy.c \
 	jit/memory/copy_elision.c \
 	jit/memory/in_place.c \
+	jit/memory/live_ranges.c \
+	jit/memory/live_ranges.h \
 	jit/memory/memory_plan.c \
 	jit/memory/memory_plan.h \
-	jit/memory/merge_buffers.h \
-	jit/memory/merger.h
+	jit/memory/plan_epochs.c
 
 # -- jit/object: from ELF objects to executable pages ------------------------
 

@@ -7,8 +7,9 @@
 #include "base/error.h"
 #include "base/live.h"
 #include "compile.h"
-#include "fuse/fuse.h"
+#include "fuse/variant.h"
 #include "loop/inst_cost.h"
+#include "loop/loop_pass.h"
 #include "memory/memory_plan.h"
 #include "object/image_debug.h"
 
@@ -35,14 +36,16 @@ void tgi_jit_enable_debuggers(bool to_gdb, bool to_perf)
 }
 
 tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
-                              bool explains_fusion, tgi_strbuf *out)
+                              uint32_t skip_passes, bool explains_fusion,
+                              tgi_strbuf *out)
 {
     tgi_variant variant;
     tgi_loops *loops = NULL;
     TGI_TRY(tgi_program_check_no_calls(graph));
     TGI_TRY(tgi_variant_init(&variant, graph, values));
-    tg_status status =
-        tgi_fuse(graph, &variant, explains_fusion ? out : NULL, &loops);
+    const tgi_loop_pass_options options = {
+        .skip = skip_passes, .explain = explains_fusion ? out : NULL};
+    tg_status status = tgi_loop_passes_run(graph, &variant, &options, &loops);
     if (!status && !explains_fusion)
         tgi_loops_print(loops, out);
     if (!status && explains_fusion)
@@ -54,17 +57,33 @@ tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
 
 /* -- Pipeline -------------------------------------------------------------- */
 
-/* Fuses the graph. Appends the decisions to `explain` if the observer wants
-   stage "fusion". */
-static tg_status fuse_graph(tgi_program *program, const int64_t *values,
+static void report_pass(const char *stage, const tgi_loops *loops, void *user)
+{
+    const tgi_jit_options *options = user;
+    tgi_strbuf text = {0};
+    tgi_loops_print(loops, &text);
+    if (!text.failed)
+        options->observe_stage(stage, text.text, options->user);
+    tgi_strbuf_deinit(&text);
+}
+
+/* Runs the loop passes. Appends their decisions to `explain` if the observer
+   wants stage "fusion". */
+static tg_status make_loops(tgi_program *program, const int64_t *values,
                             const tgi_jit_options *options, tgi_strbuf *explain)
 {
     tgi_variant variant;
     TGI_TRY(tgi_variant_init(&variant, program->graph, values));
-    tg_status status =
-        tgi_fuse(program->graph, &variant,
-                 tgi_jit_wants_stage(options, "fusion") ? explain : NULL,
-                 &program->loops);
+    tgi_jit_options observed = *options;
+    const tgi_loop_pass_options pass_options = {
+        .log = options->log,
+        .skip = options->skip_passes,
+        .verifies = options->verifies,
+        .explain = tgi_jit_wants_stage(options, "fusion") ? explain : NULL,
+        .observe = tgi_jit_wants_stage(options, "passes") ? report_pass : NULL,
+        .observe_user = &observed};
+    tg_status status = tgi_loop_passes_run(program->graph, &variant,
+                                           &pass_options, &program->loops);
     if (!status && tgi_jit_wants_stage(options, "fusion"))
         status = tgi_plan_print(program->loops, values, explain);
     tgi_variant_deinit(&variant);
@@ -119,7 +138,6 @@ static tg_status compile_loops(tgi_program *program,
     const bool cached_only = work > options->max_work;
     if (!cached_only)
         report_loops(program, options, explain);
-    TGI_TRY(tgi_loops_verify(program->loops));
     TGI_TRY(tgi_compile(program->loops, options, cached_only, &program->code));
     if (cached_only && program->code)
         report_loops(program, options, explain);
@@ -142,7 +160,7 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
     tgi_refcount_init(&program->refs);
     tgi_live_add(TGI_LIVE_PROGRAM, 1);
     program->graph = tgi_graph_retain(graph);
-    tg_status status = fuse_graph(program, values, options, &explain);
+    tg_status status = make_loops(program, values, options, &explain);
     const size_t work = status ? 0 : estimate_work(program->loops);
     if (!status)
         status = compile_loops(program, options, work, &explain);

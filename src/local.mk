@@ -55,6 +55,8 @@ libtgjit_core_la_SOURCES += \
 	src/base/machine_memory.h \
 	src/base/name_counts.c \
 	src/base/name_counts.h \
+	src/base/pass_driver.c \
+	src/base/pass_driver.h \
 	src/base/refcount.h \
 	src/base/settings.c \
 	src/base/settings.h \

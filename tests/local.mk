@@ -81,6 +81,7 @@ unit_tests = \
 	tests/api/test_traced \
 	tests/api/test_training_threads \
 	tests/api/test_variable \
+	tests/codegen/test_coalesce \
 	tests/codegen/test_code_cache \
 	tests/codegen/test_code_key \
 	tests/codegen/test_code_serialise \
@@ -98,6 +99,7 @@ unit_tests = \
 	tests/codegen/test_fuse_reduction_epilogue \
 	tests/codegen/test_image \
 	tests/codegen/test_image_debug \
+	tests/codegen/test_loop_passes \
 	tests/codegen/test_loops \
 	tests/codegen/test_native \
 	tests/codegen/test_native_host \

@@ -38,7 +38,7 @@ typedef struct tg_context_options {
        its first context. UINT64_MAX: no limit. */
     uint64_t memory_limit;
     bool no_contraction;   /* round a*b and the sum in a*b + c separately */
-    const char *skip_passes; /* TGJIT_SKIP_PASSES: "fold,simplify" */
+    const char *skip_passes; /* TGJIT_SKIP_PASSES: "fold,in-place" */
     const char *explain;     /* TGJIT_EXPLAIN: "retrace,fusion" */
     const char *dump; /* TGJIT_DUMP: "graph,passes,dot,loops,llvm,asm,repro" */
     const char *dump_dir; /* TGJIT_DUMP_DIR; default "." */

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "codegen/plugin.h"
-#include "fuse/fuse.h"
+#include "fuse/variant.h"
 #include "jit.h"
 #include "memory/memory_plan.h"
 #include "program.h"
@@ -35,7 +35,10 @@ static tg_status fuse_graph(job *j)
 {
     tgi_variant variant;
     TGI_TRY(tgi_variant_init(&variant, j->graph, NULL));
-    tg_status status = tgi_fuse(j->graph, &variant, NULL, &j->loops);
+    const tgi_loop_pass_options options = {.skip = j->options->skip_passes,
+                                           .verifies = j->options->verifies};
+    tg_status status =
+        tgi_loop_passes_run(j->graph, &variant, &options, &j->loops);
     tgi_variant_deinit(&variant);
     TGI_TRY(status);
     if (j->loops->hosts.n) {

@@ -4,17 +4,22 @@
  * in memory, for example because an expression is too long for one kernel. It
  * then forces that value, and fusion restarts.
  *
+ * Why this terminates: an attempt restarts only after it has forced a value that
+ * no attempt before it had forced (force_value), and a forced value stays
+ * forced. So there are at most as many restarts as nodes. In practice there are
+ * one or two, because an attempt goes on and forces all values it can find.
+ * Forcing a value twice would mean that memory does not cure the reason: that
+ * is an internal error, not another attempt.
+ *
  * Requires:    a graph without calls; a variant of its extents.
- * Establishes: loops that obey loops.h, with live ranges.
+ * Establishes: loops that obey loops.h.
  * Preserves:   the graph.
- * Terminates:  after MAX_ATTEMPTS restarts, with an error.
+ * Terminates:  after at most one attempt more than the graph has nodes.
  */
 #include "fuse/fuse_kernel.h"
 #include "fuse/fuse_value.h"
 
 #include "base/error.h"
-
-enum { MAX_ATTEMPTS = 64 };
 
 /* -- State ----------------------------------------------------------------- */
 
@@ -55,17 +60,14 @@ static tg_status attempt_fusion(tgi_fuse_state *s)
 
 static tg_status form_kernels(tgi_fuse_state *s)
 {
-    for (int i = 0; i < MAX_ATTEMPTS; i++) {
-        const size_t explained = s->explain ? s->explain->n : 0;
-        TGI_TRY(attempt_fusion(s));
-        if (!s->must_restart)
-            return TG_OK;
+    const size_t explained = s->explain ? s->explain->n : 0;
+    TGI_TRY(attempt_fusion(s));
+    while (s->must_restart) {
         if (s->explain)
             tgi_strbuf_truncate(s->explain, explained);
+        TGI_TRY(attempt_fusion(s));
     }
-    TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
-             "fusion of '%s' did not converge in %d attempts", s->graph->name,
-             MAX_ATTEMPTS);
+    return TG_OK;
 }
 
 static bool is_allocated(const tgi_fuse_state *s)
@@ -100,16 +102,17 @@ void tgi_fuse_end(tgi_fuse_state *s)
     tgi_free(s->first_writer);
 }
 
-tg_status tgi_fuse(const tgi_graph *graph, const tgi_variant *variant,
-                   tgi_strbuf *explain, tgi_loops **out_loops)
+tg_status tgi_loop_pass_fuse(tgi_loop_pass_state *pass)
 {
+    const tgi_graph *graph = pass->graph;
+    const tgi_variant *variant = pass->variant;
     tgi_fuse_state s = {
         .graph = graph,
         .variant = variant,
         .dims = variant->dims,
-        .explain = explain,
-        .loops = tgi_loops_create(graph->name, variant->dims, graph)};
-    *out_loops = NULL;
+        .explain = pass->explain,
+        .loops = tgi_loops_create(graph->name, variant->dims, graph),
+        .no_straightline = pass->skip >> TGI_LOOP_PASS_group & 1};
     if (!s.loops)
         return tg_error_last()->status;
     tg_status status = tgi_fuse_begin(&s);
@@ -122,6 +125,6 @@ tg_status tgi_fuse(const tgi_graph *graph, const tgi_variant *variant,
     if (status)
         tgi_loops_destroy(s.loops);
     else
-        *out_loops = s.loops;
+        pass->loops = s.loops;
     return status;
 }

@@ -317,9 +317,14 @@ static bool have_mergeable_inner(tgi_fuse_state *s, tgi_fuse_kernel_id number,
     return true;
 }
 
-/* Forces a value into memory, and fusion to restart. */
+/* Forces a value into memory, and fusion to restart: once per value, which is
+   why restarts end (fuse.c). */
 static tg_status force_value(tgi_fuse_state *s, tgi_ref ref, const char *why)
 {
+    if (s->values[ref].force_reason && !s->must_restart)
+        TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
+                 "fusion of '%s' forces node %u twice: %s, then %s",
+                 s->graph->name, ref, s->values[ref].force_reason, why);
     s->values[ref].force_reason = why;
     s->must_restart = true;
     return TG_OK;
@@ -339,7 +344,8 @@ static tg_status cut_expr(tgi_fuse_state *s, const tgi_task *task)
         if (n_instructions < MAX_INSTRUCTIONS / 2 || !own ||
             ref == task->value.node)
             continue;
-        TGI_TRY(force_value(s, ref, "the kernel would be too long"));
+        if (!value->force_reason)
+            TGI_TRY(force_value(s, ref, "the kernel would be too long"));
         n_instructions = 0;
     }
     return TG_OK;

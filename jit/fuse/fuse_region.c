@@ -7,8 +7,7 @@
  *
  * A carried value has two buffers: the body reads one and stores the next value
  * into the other, and an iteration ends by swapping their addresses. An
- * unbounded stack has one buffer. Buffers that a loop uses are live from its
- * beginning to its end.
+ * unbounded stack has one buffer.
  */
 #include "base/error.h"
 #include "fuse/fuse_buffer.h"
@@ -86,6 +85,7 @@ static tg_status add_graph(const region *r, const tgi_graph *graph,
                             .variant = r->s->variant,
                             .dims = r->s->dims,
                             .explain = r->s->explain,
+                            .no_straightline = r->s->no_straightline,
                             .loops = r->s->loops,
                             .bound_params = r->params,
                             .bound_results = results};
@@ -133,7 +133,6 @@ static tg_status bind_results(const region *r, tgi_buffer_id **out_results)
         if (tgi_buffer_id_is_none(results[result->index]))
             return tg_error_last()->status;
         control->carried[control->n_carried++] = results[result->index];
-        TGI_TRY(tgi_step_builder_touch(r->st, results[result->index], 0));
     }
     return TG_OK;
 }
@@ -275,29 +274,6 @@ static tg_status add_test(const region *r)
     return add_step(r, TGI_STEP_TEST);
 }
 
-/* Extends live ranges to the whole loop: of buffers from before it that it
-   uses, and of those of its carried values. */
-static void extend_live_ranges(const region *r, size_t n_before, uint32_t first)
-{
-    tgi_loops *loops = r->s->loops;
-    const uint32_t last = r->st->epoch;
-    for (size_t i = 0; i < n_before; i++) {
-        tgi_loop_buffer *b = &loops->buffers.data[i];
-        if (b->is_used && b->last_epoch >= first)
-            b->last_epoch = last;
-    }
-    const tgi_control_flow *c = control_of(r);
-    for (int64_t k = 0; k < r->attr->n_carried; k++)
-        tgi_loops_buffer(loops, r->params[k + 1])->last_epoch = last;
-    for (uint32_t i = 0; i < c->n_moved; i++) {
-        tgi_loop_buffer *b = tgi_loops_buffer(loops, c->to[i]);
-        if (!b->is_used || b->first_epoch > first)
-            b->first_epoch = first;
-        b->is_used = true;
-        b->last_epoch = last;
-    }
-}
-
 /* Adds a run-time check for the loop itself; writes its number. */
 static tg_status add_check(const region *r, uint32_t *out_number)
 {
@@ -370,8 +346,6 @@ static bool has_assert(const region *r, size_t first)
 
 static tg_status add_loop(region *r)
 {
-    const uint32_t first = r->st->epoch;
-    const size_t n_before = r->s->loops->buffers.n;
     const size_t first_host = r->s->loops->hosts.n;
     tgi_buffer_id *results = alloc_ids(r, (size_t)r->attr->n_carried);
     if (!results)
@@ -385,8 +359,6 @@ static tg_status add_loop(region *r)
     TGI_TRY(set_limit(r));
     TGI_TRY(set_stacks(r));
     TGI_TRY(find_moves(r, results));
-    for (int64_t k = 0; k < r->attr->n_carried; k++)
-        TGI_TRY(tgi_step_builder_touch(r->st, r->params[k + 1], 0));
     TGI_TRY(add_step(r, TGI_STEP_LOOP));
     if (r->attr->n_graphs > 1)
         TGI_TRY(add_test(r));
@@ -395,7 +367,6 @@ static tg_status add_loop(region *r)
     TGI_TRY(add_step(r, TGI_STEP_LOOP_END));
     /* Other threads may still read the values that end the loop. */
     TGI_TRY(tgi_step_builder_barrier(r->st));
-    extend_live_ranges(r, n_before, first);
     /* A straight-line loop ends here if an assert in it fails. */
     if (!tgi_control_flow_can_fail(control_of(r)) &&
         !has_assert(r, first_host))

@@ -16,8 +16,9 @@
 #ifndef TGI_FUSE_STATE_H
 #define TGI_FUSE_STATE_H
 
-#include "fuse/fuse.h"
+#include "fuse/variant.h"
 #include "loop/id.h"
+#include "loop/loop_pass.h"
 
 typedef struct tgi_fuse_value tgi_fuse_value;   /* fuse_value.h */
 typedef struct tgi_shift tgi_shift;             /* fuse_map.h */
@@ -70,6 +71,7 @@ typedef struct tgi_fuse_state {
     /* Of a region: the buffers of its parameters, and those that its results
        are stored in (none: not stored). Otherwise NULL. */
     const tgi_buffer_id *bound_params, *bound_results;
+    bool no_straightline; /* do not select straight-line kernels */
     bool must_restart; /* another value has been forced into memory */
 } tgi_fuse_state;
 

@@ -2,14 +2,13 @@
 /*
  * fuse_steps.c - steps and barriers. A barrier precedes a kernel only if it has
  * a RAW, WAR or WAW conflict with one since the last barrier. Barriers delimit
- * epochs; the live range of a buffer is from the first epoch that accesses it
- * to the last.
+ * epochs.
  *
  * Thread 0 runs all straight-line kernels, in order: they need no barriers
  * among themselves.
  *
  * Requires:  kernels of fusion, in order.
- * Computes:  steps, epochs, live ranges; names of kernels.
+ * Computes:  steps; names of kernels.
  * Preserves: the order of effects.
  */
 #include <stdio.h>
@@ -20,7 +19,6 @@
 #include "fuse/fuse_steps.h"
 #include "fuse/fuse_straightline.h"
 #include "fuse/fuse_value.h"
-#include "memory/merge_buffers.h"
 
 /* Maximum instructions of a straight-line group, and of all of them.
    They are one function, and compile time grows faster than its length. */
@@ -36,7 +34,6 @@ tg_status tgi_step_builder_add(tgi_step_builder *st, tgi_loop_step step)
 
 tg_status tgi_step_builder_barrier(tgi_step_builder *st)
 {
-    st->epoch++;
     if (st->touched.n)
         memset(st->touched.data, 0, st->touched.n);
     return tgi_step_builder_add(st, (tgi_loop_step){.kind = TGI_STEP_BARRIER});
@@ -69,13 +66,8 @@ static bool conflicts(const tgi_step_builder *st, tgi_buffer_id buffer,
 static void record_touch(tgi_step_builder *st, tgi_buffer_id buffer,
                          unsigned does)
 {
-    tgi_loop_buffer *b = tgi_loops_buffer(st->state->loops, buffer);
     st->touched.data[tgi_buffer_id_index(buffer)] |=
         (uint8_t)(does << (st->is_straightline ? TGI_TOUCH_BITS : 0));
-    if (!b->is_used)
-        b->first_epoch = st->epoch;
-    b->is_used = true;
-    b->last_epoch = st->epoch;
 }
 
 tg_status tgi_step_builder_touch(tgi_step_builder *st, tgi_buffer_id buffer,
@@ -142,7 +134,8 @@ static tg_status add_run(tgi_step_builder *st, tgi_kernel_id id, unsigned does)
 {
     tgi_fuse_state *s = st->state;
     tgi_kernel_loops *k = tgi_loops_kernel(s->loops, id);
-    const uint32_t cost = tgi_fuse_straightline_cost(k);
+    const uint32_t cost =
+        s->no_straightline ? 0 : tgi_fuse_straightline_cost(k);
     st->is_straightline = k->is_straightline =
         cost && st->group_cost + cost <= MAX_GROUP_COST &&
         st->total_cost + cost <= MAX_TOTAL_COST;
@@ -295,51 +288,6 @@ static tg_status build_kernel(tgi_step_builder *st, tgi_fuse_kernel *k)
         st, (tgi_loop_step){.kind = TGI_STEP_RETURN_IF_FAILED});
 }
 
-/* Memoised buffers are live during the whole program. */
-static void extend_memoised(tgi_loops *loops)
-{
-    for (size_t i = 0; i < loops->kernels.n; i++) {
-        const tgi_kernel_loops *k = loops->kernels.data[i];
-        for (size_t j = 0; !tgi_memo_id_is_none(k->memo) && j < k->stores.n;
-             j++) {
-            const tgi_access *access =
-                &k->accesses.data[k->stores.data[j].access];
-            tgi_loop_buffer *b = tgi_loops_buffer(loops, access->buffer);
-            b->first_epoch = 0;
-            b->last_epoch = loops->n_epochs - 1;
-        }
-    }
-}
-
-/* Buffers that a loop swaps share one live range. True if they did before. */
-static bool unify_live_ranges(tgi_loops *loops, const tgi_control_flow *c)
-{
-    uint32_t first = UINT32_MAX, last = 0;
-    bool is_same = true;
-    for (uint32_t i = 0; i < c->n_moved; i++) {
-        const tgi_loop_buffer *b = tgi_loops_buffer(loops, c->to[i]);
-        first = b->first_epoch < first ? b->first_epoch : first;
-        last = b->last_epoch > last ? b->last_epoch : last;
-    }
-    for (uint32_t i = 0; i < c->n_moved; i++) {
-        tgi_loop_buffer *b = tgi_loops_buffer(loops, c->to[i]);
-        is_same &= b->first_epoch == first && b->last_epoch == last;
-        b->first_epoch = first;
-        b->last_epoch = last;
-    }
-    return is_same;
-}
-
-static void unify_all_live_ranges(tgi_loops *loops)
-{
-    bool is_same = false;
-    while (!is_same) {
-        is_same = true;
-        for (size_t i = 0; i < loops->controls.n; i++)
-            is_same &= unify_live_ranges(loops, &loops->controls.data[i]);
-    }
-}
-
 tg_status tgi_step_builder_kernels(tgi_step_builder *st)
 {
     for (size_t i = 0; i < st->state->kernels.n; i++)
@@ -351,13 +299,6 @@ tg_status tgi_fuse_build(tgi_fuse_state *s)
 {
     tgi_step_builder st = {.state = s};
     tg_status status = tgi_step_builder_kernels(&st);
-    s->loops->n_epochs = st.epoch + 1;
-    extend_memoised(s->loops);
-    unify_all_live_ranges(s->loops);
     tgi_vec_deinit(&st.touched);
-    if (!status)
-        status = tgi_merge_buffers(s->loops, s->explain);
-    if (!status)
-        status = tgi_fuse_straightline_loops(s);
-    return status ? status : tgi_fuse_promote_buffers(s);
+    return status;
 }

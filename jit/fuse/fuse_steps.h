@@ -19,7 +19,6 @@ enum {
 
 typedef struct tgi_step_builder {
     tgi_fuse_state *state; /* of the graph whose steps are added */
-    uint32_t epoch;
     uint32_t group_cost;      /* of the straight-line group of the last step */
     uint32_t total_cost;      /* of all straight-line groups */
     bool is_straightline;     /* the kernel being added */

@@ -128,9 +128,10 @@ static void record_accesses(const tgi_kernel_loops *k, uint32_t group,
     }
 }
 
-tg_status tgi_fuse_promote_buffers(tgi_fuse_state *s)
+/* Promotes buffers that only one straight-line group accesses to SSA
+   values. */
+static tg_status promote_buffers(tgi_loops *loops)
 {
-    tgi_loops *loops = s->loops;
     uint32_t *groups = tgi_alloc_zero((loops->buffers.n + 1) * sizeof(*groups));
     if (!groups)
         return tgi_error_memory();
@@ -162,4 +163,10 @@ tg_status tgi_fuse_promote_buffers(tgi_fuse_state *s)
     }
     tgi_free(groups);
     return TG_OK;
+}
+
+tg_status tgi_loop_pass_group(tgi_loop_pass_state *s)
+{
+    TGI_TRY(tgi_straightline_loops(s->loops, s->explain));
+    return promote_buffers(s->loops);
 }

@@ -15,12 +15,9 @@ enum { TGI_STRAIGHTLINE_ELEMENTS = 512 };
 uint32_t tgi_fuse_straightline_cost(const tgi_kernel_loops *k);
 
 /* Finds the straight-line loops, and which of their values stay in registers
-   (fuse_straightline_loop.c). */
-tg_status tgi_fuse_straightline_loops(tgi_fuse_state *s);
-
-/* Promotes buffers that only one straight-line group accesses to SSA
-   values. */
-tg_status tgi_fuse_promote_buffers(tgi_fuse_state *s);
+   (fuse_straightline_loop.c). If `explain` is not NULL, a line per loop is
+   appended to it. */
+tg_status tgi_straightline_loops(tgi_loops *loops, tgi_strbuf *explain);
 
 /* True if the elements that an access touches are known at compile time. */
 bool tgi_access_is_static(const tgi_kernel_loops *k, const tgi_access *access);

@@ -162,9 +162,8 @@ static tg_status mark_loop(tgi_loops *loops, size_t loop, step_range around)
     return TG_OK;
 }
 
-tg_status tgi_fuse_straightline_loops(tgi_fuse_state *s)
+tg_status tgi_straightline_loops(tgi_loops *loops, tgi_strbuf *explain)
 {
-    tgi_loops *loops = s->loops;
     step_range around = {0, 0}; /* the outermost straight-line loop */
     for (size_t i = 0; i < loops->steps.n; i++) {
         if (loops->steps.data[i].kind != TGI_STEP_LOOP)
@@ -176,8 +175,8 @@ tg_status tgi_fuse_straightline_loops(tgi_fuse_state *s)
             around = own;
         }
         TGI_TRY(mark_loop(loops, i, around));
-        if (s->explain)
-            tgi_strbuf_addf(s->explain,
+        if (explain)
+            tgi_strbuf_addf(explain,
                             "loop %zu: straight-line code, in registers\n", i);
     }
     return TG_OK;

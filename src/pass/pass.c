@@ -16,88 +16,75 @@
  */
 #include "pass/pass.h"
 
-#include <time.h>
-
 #include "base/error.h"
+#include "base/pass_driver.h"
 #include "ir/verify.h"
 
-#define PASSES(X) \
-    X(inline, "inline calls") \
-    X(shape, "combine and remove views") \
-    X(fold, "fold constants") \
-    X(simplify, "simplify elementwise expressions") \
-    X(hoist, "move loop-invariant code out of loops") \
-    X(dead, "eliminate dead nodes")
-
 #define PASS(name, doc) {#name, doc, tgi_pass_##name},
-const tgi_pass tgi_passes[] = {PASSES(PASS)};
-const size_t tgi_n_passes = sizeof tgi_passes / sizeof tgi_passes[0];
-
-#define PASS_INDEX(name, doc) NUMBER_##name,
-enum { PASSES(PASS_INDEX) };
-
-#define KEYWORD(name, doc) {#name, UINT32_C(1) << NUMBER_##name, 0},
-const tgi_keyword tgi_pass_keywords[] = {PASSES(KEYWORD){NULL, 0, 0}};
+const tgi_pass tgi_passes[] = {TGI_PASSES(PASS)};
+const size_t tgi_n_passes = TGI_N_PASSES;
 
 /* -- Driver ---------------------------------------------------------------- */
 
-static double now_ms(void)
+typedef struct job {
+    const tgi_pass_options *options;
+    tgi_graph *graph; /* retained */
+} job;
+
+static const char *pass_name(size_t pass)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
+    return tgi_passes[pass].name;
 }
 
-/* Verifies the graph and calls the observer, as the options request. */
-static tg_status inspect_graph(const char *stage, const tgi_graph *graph,
-                               const tgi_pass_options *options)
+static tg_status run(size_t pass, void *user)
 {
-    tg_status status = options->verify ? tgi_graph_verify(graph) : TG_OK;
-    if (status == TG_ERROR_INTERNAL) {
-        tgi_error_copy copy;
-        tgi_error_save(&copy);
-        return tgi_error_set(status, TGI_NO_SITE, "after %s: %s", stage,
-                             copy.message);
-    }
-    if (status == TG_OK && options->observe)
-        options->observe(stage, graph, options->observe_user);
+    job *j = user;
+    tgi_graph *next = NULL;
+    const tg_status status = tgi_passes[pass].run(j->graph, &next);
+    tgi_graph_release(status ? next : j->graph);
+    j->graph = status ? j->graph : next;
     return status;
 }
 
-static tg_status run_pass(const tgi_pass *pass, const tgi_graph *in,
-                          const tgi_pass_options *options,
-                          tgi_graph **out_graph)
+static size_t size(void *user)
 {
-    const tgi_log *log = options->log;
-    bool is_timed = log && tgi_log_is_enabled(log, TG_LOG_DEBUG, TGI_LOG_PASS);
-    double start = is_timed ? now_ms() : 0;
-    TGI_TRY(pass->run(in, out_graph));
-    if (is_timed)
-        tgi_log_write(log, TG_LOG_DEBUG, TGI_LOG_PASS,
-                      "%s: %s: %u to %u node%s, %.3f ms", in->name, pass->name,
-                      in->n_nodes, (*out_graph)->n_nodes,
-                      TGI_PLURAL((*out_graph)->n_nodes), now_ms() - start);
-    return inspect_graph(pass->name, *out_graph, options);
+    const job *j = user;
+    return j->graph->n_nodes;
+}
+
+static tg_status verify(void *user)
+{
+    const job *j = user;
+    return tgi_graph_verify(j->graph);
+}
+
+static void observe(const char *stage, void *user)
+{
+    const job *j = user;
+    j->options->observe(stage, j->graph, j->options->observe_user);
 }
 
 tg_status tgi_passes_run(const tgi_graph *in, const tgi_pass_options *options,
                          tgi_graph **out_graph)
 {
-    *out_graph = NULL;
-    TGI_TRY(inspect_graph("trace", in, options));
-    tgi_graph *graph = tgi_graph_retain(in);
-    for (size_t i = 0; i < tgi_n_passes; i++) {
-        if (options->skip >> i & 1)
-            continue;
-        tgi_graph *next = NULL;
-        tg_status status = run_pass(&tgi_passes[i], graph, options, &next);
-        tgi_graph_release(graph);
-        if (status != TG_OK) {
-            tgi_graph_release(next);
-            return status;
-        }
-        graph = next;
-    }
-    *out_graph = graph;
-    return TG_OK;
+    job j = {.options = options, .graph = tgi_graph_retain(in)};
+    const tgi_pass_driver driver = {.name = in->name,
+                                    .unit = "node",
+                                    .log = options->log,
+                                    .skip = options->skip,
+                                    .verifies = options->verify,
+                                    .user = &j,
+                                    .pass_name = pass_name,
+                                    .run = run,
+                                    .size = size,
+                                    .verify = verify,
+                                    .observe =
+                                        options->observe ? observe : NULL};
+    tg_status status = tgi_pass_driver_inspect(&driver, "trace");
+    if (!status)
+        status = tgi_pass_driver_run(&driver, tgi_n_passes);
+    *out_graph = status ? NULL : j.graph;
+    if (status)
+        tgi_graph_release(j.graph);
+    return status;
 }

@@ -2,14 +2,26 @@
 /*
  * pass.h - graph passes. Every pass preserves the bits: the interpreter gives
  * the same results and effects before and after it, in any order of passes.
- * There is one list and one driver; the driver alone times, dumps, verifies and
- * skips.
+ * There is one list; the driver (base/pass_driver.h) alone times, dumps,
+ * verifies and skips.
  */
 #ifndef TGI_PASS_H
 #define TGI_PASS_H
 
 #include "base/log.h"
 #include "ir/graph.h"
+
+/* X(name, what it does), in order. */
+#define TGI_PASSES(X) \
+    X(inline, "inline calls") \
+    X(shape, "combine and remove views") \
+    X(fold, "fold constants") \
+    X(simplify, "simplify elementwise expressions") \
+    X(hoist, "move loop-invariant code out of loops") \
+    X(dead, "eliminate dead nodes")
+
+#define TGI_PASS_NUMBER(name, doc) TGI_PASS_##name,
+enum { TGI_PASSES(TGI_PASS_NUMBER) TGI_N_PASSES };
 
 /* Writes a new graph over the same table of extents. */
 typedef tg_status tgi_pass_run(const tgi_graph *in, tgi_graph **out_graph);
@@ -41,9 +53,6 @@ typedef struct tgi_pass_options {
     void (*observe)(const char *stage, const tgi_graph *graph, void *user);
     void *observe_user;
 } tgi_pass_options;
-
-/* Names of the passes; the bits are those of `skip`. */
-extern const tgi_keyword tgi_pass_keywords[];
 
 /* Runs the passes. `in` is not consumed; *out_graph is NULL on failure. */
 tg_status tgi_passes_run(const tgi_graph *in, const tgi_pass_options *options,

@@ -248,7 +248,7 @@ Test(context, options_that_mean_nothing_are_refused)
             "+call, +memory, +jit, +cache, +config");
     REFUSED(skip_passes, "fold, unfold",
             "'unfold' is not one of inline, shape, fold, simplify, hoist, "
-            "dead");
+            "dead, elide-copies, in-place, group");
     REFUSED(explain, "retrace,everything",
             "'everything' is not one of retrace, fusion");
     REFUSED(dump, "graphics",

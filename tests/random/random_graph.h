@@ -60,6 +60,7 @@ typedef enum rg_control {
 typedef struct rg_settings {
     rg_mode mode;
     rg_control control;
+    bool skips_loop_passes;           /* JIT: leave a random subset out */
     int n_teams, teams[RG_MAX_TEAMS]; /* team sizes */
     unsigned vector_bits;              /* 0: chosen for the CPU */
     const char *cache;                 /* JIT: a cache directory, in which case
@@ -383,6 +384,7 @@ typedef struct rg_backend {
     int n_threads;
     unsigned vector_bits;
     const char *cache; /* cache directory, or NULL */
+    uint32_t skip;     /* bit i: loop pass i is left out, if it is optional */
 } rg_backend;
 
 bool rg_session_init(rg_session *s, const rg_program *program,

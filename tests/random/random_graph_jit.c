@@ -11,6 +11,9 @@
  *   - nothing outside its buffers is touched, and no argument is written;
  *   - with a cache, all of this again, and nothing is compiled again.
  *
+ * Mode loops is the same with a random subset of the optional loop passes left
+ * out of each program.
+ *
  * Teams run the code that the call compiled: each program is compiled once.
  */
 #include <signal.h>
@@ -286,7 +289,9 @@ static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm,
                         bool *out_native)
 {
     const rg_settings *settings = c->settings;
+    uint64_t random = c->program->seed;
     const rg_backend backend = {
+        .skip = settings->skips_loop_passes ? (uint32_t)rg_random(&random) : 0,
         .is_native = true,
         .n_threads =
             settings

@@ -8,14 +8,18 @@
  *     the observable outcome;
  *   - a trace with unknown extents behaves like the exact one in every size,
  *     and rejects the sizes that the exact one rejects;
- *   - an API call does the same as the interpreter on the graph.
+ *   - an API call does the same as the interpreter on the graph;
+ *   - the loop passes, with any optional ones left out, give valid loops.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "fuse/variant.h"
 #include "ir/dump.h"
+#include "loop/loop_pass.h"
 #include "pass/pass.h"
+#include "program.h"
 #include "random/random_graph.h"
 
 enum { MAX_PASSES = 8 };
@@ -145,6 +149,32 @@ static bool check_each_pass(rg_checker *c, const subject *of)
     bool good = true;
     for (uint8_t i = 0; i < tgi_n_passes && good; i++)
         good = check_order(c, of, &i, 1, NULL);
+    return good;
+}
+
+/* -- Loop passes ----------------------------------------------------------- */
+
+/* Verifies the loops of an optimised graph without unknown extents after each
+   pass, with all passes and with a random subset. */
+static bool check_loop_passes(rg_checker *c, const tgi_graph *graph)
+{
+    bool good = true;
+    tgi_variant variant;
+    if (tgi_program_check_no_calls(graph) || tgi_graph_run_checks(graph, NULL))
+        return true;
+    if (tgi_variant_init(&variant, graph, NULL))
+        abort();
+    for (int i = 0; i < 2 && good; i++) {
+        tgi_loops *loops = NULL;
+        const tgi_loop_pass_options options = {
+            .skip = i ? (uint32_t)rg_random(&c->random) : 0, .verifies = true};
+        if (tgi_loop_passes_run(graph, &variant, &options, &loops))
+            good = rg_fail(c, NULL, graph, "loops without passes %#x: %s",
+                           options.skip & ((1u << TGI_N_LOOP_PASSES) - 1),
+                           tg_error(NULL));
+        tgi_loops_destroy(loops);
+    }
+    tgi_variant_deinit(&variant);
     return good;
 }
 
@@ -288,6 +318,7 @@ bool rg_check_passes(rg_checker *c)
 {
     rg_session s;
     tg_concrete *concrete = NULL;
+    tgi_graph *optimised = NULL;
     rg_outcome outcome = {.status = TG_OK};
     bool good = rg_begin(c, &s, RG_EXACT, RG_RAW, &interpreted, &concrete);
     if (good) {
@@ -301,13 +332,14 @@ bool rg_check_passes(rg_checker *c)
             good = rg_fail(c, graph, NULL, "the graph does not run: %s",
                            tg_error(NULL));
         good = good && check_each_pass(c, &of) &&
-               check_standard_order(c, &of, NULL) &&
-               check_random_order(c, &of) && check_random_order(c, &of) &&
-               check_deterministic(c, graph);
+               check_standard_order(c, &of, &optimised) &&
+               check_loop_passes(c, optimised) && check_random_order(c, &of) &&
+               check_random_order(c, &of) && check_deterministic(c, graph);
         if (good && rg_program_has_unknowns(c->program))
             good = check_general(c, &s, &outcome);
         good = good && check_call(c, &s, &outcome);
     }
+    tgi_graph_release(optimised);
     rg_outcome_deinit(&outcome);
     tg_concrete_release(concrete);
     rg_session_deinit(&s);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "loop/loop_pass.h"
 #include "pass/pass.h"
 #include "random/random_graph.h"
 
@@ -49,21 +50,24 @@ static void print(const char *text, void *user)
 static tg_context *make_context(rg_session *s, rg_passes passes,
                                 const rg_backend *backend)
 {
-    tgi_strbuf all = {0};
-    for (size_t i = 0; i < tgi_n_passes; i++)
-        tgi_strbuf_addf(&all, "%s%s", i ? "," : "", tgi_passes[i].name);
+    tgi_strbuf skipped = {0};
+    for (size_t i = 0; i < tgi_n_passes && passes == RG_RAW; i++)
+        tgi_strbuf_addf(&skipped, "%s,", tgi_passes[i].name);
+    for (size_t i = 0; i < TGI_N_LOOP_PASSES; i++)
+        if (tgi_loop_passes[i].is_optional && backend->skip >> i & 1)
+            tgi_strbuf_addf(&skipped, "%s,", tgi_loop_passes[i].name);
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.print_callback = print;
     options.print_user = s;
     options.no_contraction = s->program->no_contraction;
-    options.skip_passes = passes == RG_RAW ? all.text : "";
+    options.skip_passes = skipped.n ? skipped.text : "";
     options.jit = backend->is_native ? "required" : "off";
     options.threads = backend->n_threads;
     options.vector_bits = (int)backend->vector_bits;
     options.cache = backend->cache ? "rw" : "off";
     options.cache_dir = backend->cache;
     tg_context *ctx = tg_context_create(&options);
-    tgi_strbuf_deinit(&all);
+    tgi_strbuf_deinit(&skipped);
     return ctx;
 }
 

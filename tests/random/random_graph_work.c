@@ -51,7 +51,9 @@ void rg_work_name(const rg_work *work, uint64_t k, char *name, size_t bytes)
 static void print_settings(FILE *out, const rg_settings *settings)
 {
     fprintf(out, "random-graphs --mode %s",
-            settings->mode == RG_JIT ? "jit" : "passes");
+            settings->mode != RG_JIT      ? "passes"
+            : settings->skips_loop_passes ? "loops"
+                                          : "jit");
     if (settings->control != RG_CONTROL_SOME)
         fprintf(out, " --control %s",
                 settings->control == RG_CONTROL_ALL ? "all" : "none");

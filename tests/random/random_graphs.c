@@ -2,8 +2,10 @@
 /*
  * random_graphs.c - random-graphs: checks random programs.
  *
- *   --mode MODE         passes: passes preserve bits; jit: compiled code has
- *                       the bits of the interpreter
+ *   --mode MODE         passes: graph passes preserve bits, and loop passes
+ *                       give valid loops, with any of them left out; jit:
+ *                       compiled code has the bits of the interpreter; loops:
+ *                       as jit, with random loop passes left out
  *   --control WHICH     graphs with branches and loops: some, all, none
  *   --threads LIST      mode jit: team sizes; default: 1,2,3,7
  *   --vector-bits LIST  mode jit: vector widths, in rotation; default: 128,256
@@ -127,7 +129,7 @@ static void check_corpus(const rg_work *work, const char *directory,
 
 static int usage(void)
 {
-    fputs("usage: random-graphs [--mode passes|jit] [--threads LIST]\n"
+    fputs("usage: random-graphs [--mode passes|jit|loops] [--threads LIST]\n"
           "           [--control some|all|none]\n"
           "           [--vector-bits LIST] [--seed S] [--count N]\n"
           "           [--failures N] [--only K] [--bytes HEX] [--corpus DIR]\n"
@@ -153,10 +155,13 @@ static int parse_list(const char *text, int least, int *numbers, int most)
     }
 }
 
-static bool parse_mode(const char *value, rg_mode *out_mode)
+static bool parse_mode(const char *value, rg_settings *settings)
 {
-    *out_mode = strcmp(value, "jit") == 0 ? RG_JIT : RG_PASSES;
-    return *out_mode == RG_JIT || strcmp(value, "passes") == 0;
+    settings->skips_loop_passes = strcmp(value, "loops") == 0;
+    settings->mode = settings->skips_loop_passes || strcmp(value, "jit") == 0
+                         ? RG_JIT
+                         : RG_PASSES;
+    return settings->mode == RG_JIT || strcmp(value, "passes") == 0;
 }
 
 static bool parse_control(const char *value, rg_control *out_control)
@@ -195,7 +200,7 @@ static bool parse_value(const char *name, const char *value, options *o)
     rg_work *work = &o->work;
     rg_settings *settings = &work->settings;
     if (strcmp(name, "--mode") == 0)
-        return parse_mode(value, &settings->mode);
+        return parse_mode(value, settings);
     if (strcmp(name, "--control") == 0)
         return parse_control(value, &settings->control);
     if (strcmp(name, "--vector-bits") == 0)

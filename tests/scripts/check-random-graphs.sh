@@ -19,6 +19,9 @@ case $TGJIT_SANITIZE in
 esac
 tests/random/random-graphs --mode jit --seed 1 --count $count --threads 1,2,3,7 \
     --vector-bits 128,256 --corpus "$srcdir/tests/corpus" || exit
+# The same with loop passes left out.
+tests/random/random-graphs --mode loops --seed 3 --count $((count / 3)) \
+    --threads 1,3 --vector-bits 128,256,512 || exit
 
 store=$PWD/check-random-graphs.tmp
 trap 'rm -rf "$store"' EXIT

@@ -7,7 +7,8 @@
 #define TGI_TEST_FUSING_H
 
 #include "support/api.h"
-#include "fuse/fuse.h"
+#include "fuse/variant.h"
+#include "loop/loop_pass.h"
 #include "front/call/function_object.h"
 #include "support/golden.h"
 #include "base/strbuf.h"
@@ -50,7 +51,10 @@ static inline tg_status make_loops(const tgi_graph *graph,
     tgi_free(values);
     if (status)
         return status;
-    status = tgi_fuse(graph, &variant, explain, out_loops);
+    status = tgi_loop_passes_run(
+        graph, &variant,
+        &(tgi_loop_pass_options){.verifies = true, .explain = explain},
+        out_loops);
     tgi_variant_deinit(&variant);
     return status;
 }

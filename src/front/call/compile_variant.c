@@ -19,6 +19,8 @@ static bool wants_stage(const char *stage, void *user)
         return c->ctx->explain & TGI_EXPLAIN_FUSION;
     if (strcmp(stage, "loops") == 0)
         return dump & TGI_DUMP_LOOPS;
+    if (strcmp(stage, "passes") == 0)
+        return dump & TGI_DUMP_PASSES;
     if (strcmp(stage, "asm") == 0)
         return dump & TGI_DUMP_ASM;
     return dump & TGI_DUMP_LLVM;
@@ -32,9 +34,9 @@ static void dump_compiler_stage(const char *stage, const char *text, void *user)
                       "fusion of %s:\n%s", c->name, text);
     else
         tgi_dump_text(c->ctx, c->name, c->dump_number, stage,
-                      strcmp(stage, "asm") == 0     ? "s"
-                      : strcmp(stage, "loops") == 0 ? "txt"
-                                                    : "ll",
+                      strcmp(stage, "asm") == 0       ? "s"
+                      : strncmp(stage, "ir", 2) == 0 ? "ll"
+                                                      : "txt",
                       text);
 }
 
@@ -57,6 +59,7 @@ tg_status tgi_compile_variant(tg_concrete *c, const int64_t *values,
     tgi_jit_options options = {.log = &c->ctx->log,
                                .cpu = c->ctx->cpu,
                                .vector_bits = c->ctx->vector_bits,
+                               .skip_passes = c->ctx->skip_loop_passes,
                                .verifies = c->ctx->verifies,
                                .disk_cache = tgi_context_disk_cache(c->ctx),
                                .instruments = c->ctx->instruments,

@@ -254,7 +254,8 @@ static void print_loops(const tg_concrete *c, bool explains_fusion,
     for (size_t i = 0; symbols && i < n; i++)
         symbols[i] = 1000 + 7 * (int64_t)i;
     if (!symbols || !values || tgi_dims_evaluate(dims, symbols, values) ||
-        tgi_jit_print_loops(c->graph, values, explains_fusion, out))
+        tgi_jit_print_loops(c->graph, values, c->ctx->skip_loop_passes,
+                            explains_fusion, out))
         tgi_strbuf_addf(out, "no loops: %s\n", tg_error_last()->message);
     tgi_free(symbols);
     tgi_free(values);

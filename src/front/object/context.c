@@ -62,6 +62,17 @@ static const tgi_keyword instrument_keywords[] = {
     {NULL, 0, 0},
 };
 
+/* Graph passes, then the loop passes that are optional. */
+#define LOOP_PASS_BIT (UINT32_C(1) << 16)
+_Static_assert(TGI_N_PASSES <= 16 && TGI_N_LOOP_PASSES <= 16, "bits");
+
+#define PASS(name, doc) {#name, UINT32_C(1) << TGI_PASS_##name, 0},
+#define LOOP_PASS(function, name, doc) \
+    {name, LOOP_PASS_BIT << TGI_LOOP_PASS_##function, 0},
+#define NO_KEYWORD(function, name, doc)
+static const tgi_keyword pass_keywords[] = {
+    TGI_PASSES(PASS) TGI_LOOP_PASSES(NO_KEYWORD, LOOP_PASS){NULL, 0, 0}};
+
 /* -- Settings -------------------------------------------------------------- */
 
 #define DEFAULT_GRAIN \
@@ -92,7 +103,7 @@ static const tgi_setting settings[SETTINGS] = {
     [LOG] = {OPTION(log), "TGJIT_LOG", TGI_SETTING_KEYWORDS, tgi_log_keywords,
              .default_value = TG_LOG_WARN},
     [SKIP_PASSES] = {OPTION(skip_passes), "TGJIT_SKIP_PASSES",
-                     TGI_SETTING_KEYWORDS, tgi_pass_keywords},
+                     TGI_SETTING_KEYWORDS, pass_keywords},
     [EXPLAIN] = {OPTION(explain), "TGJIT_EXPLAIN", TGI_SETTING_KEYWORDS,
                  explain_keywords},
     [DUMP] = {OPTION(dump), "TGJIT_DUMP", TGI_SETTING_KEYWORDS, dump_keywords},
@@ -201,7 +212,8 @@ static tg_status context_create(const tg_context_options *options,
     ctx->memory_limit =
         options->memory_limit ? options->memory_limit : tgi_machine_memory();
     ctx->no_contraction = options->no_contraction;
-    ctx->skip_passes = (uint32_t)values[SKIP_PASSES];
+    ctx->skip_passes = (uint32_t)values[SKIP_PASSES] & (LOOP_PASS_BIT - 1);
+    ctx->skip_loop_passes = (uint32_t)values[SKIP_PASSES] / LOOP_PASS_BIT;
     ctx->verifies = values[VERIFY] != 0;
     ctx->explain = (unsigned)values[EXPLAIN];
     ctx->dump = (unsigned)values[DUMP];

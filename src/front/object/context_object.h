@@ -41,13 +41,13 @@ struct tg_context {
     tgi_log log;
     tgi_host host;
     uint64_t memory_limit; /* UINT64_MAX: none */
-    uint32_t skip_passes;
+    uint32_t skip_passes, skip_loop_passes; /* bits: pass.h, loop_pass.h */
     unsigned explain;
     unsigned dump;
     char *dump_dir;
     bool no_contraction;
-    bool verifies;        /* verify graphs after each pass, and the IR of
-                             compiled code */
+    bool verifies;        /* verify graphs and loops after each pass, and the
+                             IR of compiled code */
     unsigned jit;         /* tgi_jit_mode */
     bool is_eager;        /* calls wait for their compile */
     const char *cpu;      /* NULL: the host */

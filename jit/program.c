@@ -10,6 +10,7 @@
 #include "fuse/fuse.h"
 #include "memory/memory_plan.h"
 #include "object/image_debug.h"
+#include "schedule/choose.h"
 
 tg_status tgi_program_check_no_calls(const tgi_graph *graph)
 {
@@ -110,6 +111,9 @@ static tg_status compile_loops(tgi_program *program,
     if (!cached_only)
         report_loops(program, options, explain);
     TGI_TRY(tgi_loops_verify(program->loops));
+    tgi_target target;
+    tgi_target_init(options->cpu, options->vector_bits, &target);
+    TGI_TRY(tgi_schedule_choose(program->loops, &target));
     TGI_TRY(tgi_compile(program->loops, options, cached_only, &program->code));
     if (cached_only && program->code)
         report_loops(program, options, explain);

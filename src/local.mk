@@ -114,6 +114,7 @@ libtgjit_core_la_SOURCES += \
 	src/recipe/recipe_pow.h \
 	src/recipe/recipe_sets.h \
 	src/recipe/recipe_trig.h \
+	src/recipe/emit.c \
 	src/recipe/reduce_tree.h \
 	src/recipe/scalar.h
 

@@ -229,7 +229,6 @@ void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
                     TGI_PLURAL(loops->kernels.n));
     put_ops(out_key, loops);
     tgi_strbuf_add(out_key, "\n");
-    put(out_key, (uint64_t)options->cache_bytes);
     put(out_key, options->instruments);
     put_loops(out_key, loops);
 }

@@ -13,7 +13,7 @@
 #include "jit.h"
 #include "memory/memory_plan.h"
 #include "program.h"
-#include "target/cpu_cache.h"
+#include "schedule/choose.h"
 
 /* Limit of the constants, and of the static temporaries, of an object: its code
    addresses at most 2 GiB. */
@@ -190,7 +190,6 @@ static tg_status generate_object(const job *j, tgi_exported *out)
         .user = j};
     const tgi_codegen_options request = {.cpu = j->options->cpu,
                                          .vector_bits = j->options->vector_bits,
-                                         .cache_bytes = tgi_cpu_cache_bytes(),
                                          .verify = j->options->verifies,
                                          .export = &export,
                                          .alloc = tgi_alloc,
@@ -223,6 +222,10 @@ tg_status tgi_jit_export(const tgi_graph *graph,
     tg_status status = fuse_graph(&j);
     if (!status)
         status = plan_memory(&j);
+    tgi_target target;
+    tgi_target_init(options->cpu, options->vector_bits, &target);
+    if (!status)
+        status = tgi_schedule_choose(j.loops, &target);
     if (!status)
         status = generate_object(&j, out_exported);
     tgi_free(j.params);

@@ -5,7 +5,7 @@
  * or tree. The tail uses the lower lanes of it.
  */
 #include "llvm/emit/llvm_access.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_kernel_state.h"
@@ -15,16 +15,16 @@
 /* Accumulators of all reductions of a phase, part after part. */
 typedef struct accumulators {
     unsigned n;
-    LLVMValueRef all[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
+    LLVMValueRef all[TGI_MAX_PHASE_REDUCTIONS * TGI_LLVM_MAX_PARTS];
 } accumulators;
 
-static unsigned parts_of(const tgi_llvm_kernel *k, const tgi_llvm_phase *p,
+static unsigned parts_of(const tgi_llvm_kernel *k, const tgi_phase_schedule *p,
                          unsigned i)
 {
     return tgi_llvm_accumulator_parts(k, p->reductions[i], true);
 }
 
-static void start_accumulators(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
+static void start_accumulators(tgi_llvm_kernel *k, const tgi_phase_schedule *p,
                                accumulators *s)
 {
     s->n = 0;
@@ -38,7 +38,7 @@ static void start_accumulators(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
 
 /* Calls `change` for each accumulator. */
 static void update_accumulators(
-    tgi_llvm_kernel *k, const tgi_llvm_phase *p, accumulators *s,
+    tgi_llvm_kernel *k, const tgi_phase_schedule *p, accumulators *s,
     void change(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
                 tgi_llvm_accumulator *state, void *user),
     void *user)
@@ -68,9 +68,9 @@ static void step_accumulator(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
 static void reduce_vector(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef at,
                           accumulators *s)
 {
-    k->index[k->analysis.inner] = at;
+    k->index[k->schedule->inner] = at;
     tgi_llvm_body_emit(k, phase);
-    update_accumulators(k, &k->analysis.phases[phase], s, step_accumulator,
+    update_accumulators(k, &k->schedule->phases[phase], s, step_accumulator,
                         NULL);
 }
 
@@ -80,7 +80,7 @@ static void step_first(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
                        tgi_llvm_accumulator *state, void *user)
 {
     LLVMValueRef *firsts = user;
-    if (tgi_llvm_uses_native_minmax(&k->analysis, reduction))
+    if (tgi_reduction_is_native_minmax(&k->loops->reductions.data[reduction]))
         firsts[i] =
             tgi_llvm_value_of(k, k->loops->reductions.data[reduction].value);
     else
@@ -91,7 +91,7 @@ static void step_second(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
                         tgi_llvm_accumulator *state, void *user)
 {
     LLVMValueRef *firsts = user;
-    if (tgi_llvm_uses_native_minmax(&k->analysis, reduction))
+    if (tgi_reduction_is_native_minmax(&k->loops->reductions.data[reduction]))
         tgi_llvm_reduce_step_pair(k, reduction, firsts[i], state);
     else
         tgi_llvm_reduce_step(k, reduction, true, state);
@@ -100,12 +100,12 @@ static void step_second(tgi_llvm_kernel *k, unsigned i, uint32_t reduction,
 static void reduce_two_vectors(tgi_llvm_kernel *k, unsigned phase,
                                LLVMValueRef at, accumulators *s)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    LLVMValueRef firsts[TGI_LLVM_MAX_REDUCTIONS];
-    k->index[k->analysis.inner] = at;
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
+    LLVMValueRef firsts[TGI_MAX_PHASE_REDUCTIONS];
+    k->index[k->schedule->inner] = at;
     tgi_llvm_body_emit(k, phase);
     update_accumulators(k, p, s, step_first, firsts);
-    k->index[k->analysis.inner] = tgi_llvm_add(
+    k->index[k->schedule->inner] = tgi_llvm_add(
         k->program, at, tgi_llvm_const_i64(k->program, k->e->lanes));
     tgi_llvm_body_emit(k, phase);
     update_accumulators(k, p, s, step_second, firsts);
@@ -154,7 +154,7 @@ static void finish_accumulator(tgi_llvm_kernel *k, unsigned i,
     out[i] = tgi_llvm_reduce_finish(k, reduction, true, state);
 }
 
-static void halve_down_to(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
+static void halve_down_to(tgi_llvm_kernel *k, const tgi_phase_schedule *p,
                           unsigned lanes, accumulators *s)
 {
     while (k->e->lanes > lanes) {
@@ -167,16 +167,17 @@ void tgi_llvm_rows_reassociable_emit(tgi_llvm_kernel *k, unsigned phase,
                                      LLVMValueRef from, LLVMValueRef to,
                                      LLVMValueRef *out)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
     accumulators s;
-    k->e->lanes = p->lanes;
+    k->e->lanes = tgi_phase_lanes(p);
     start_accumulators(k, p, &s);
+    const unsigned n_unrolled = tgi_nest_unrolled(&p->nest);
     LLVMValueRef end =
-        tgi_llvm_round_down(k, from, to, p->is_heavy ? p->lanes : 2 * p->lanes);
-    emit_loop(k, phase, from, end, p->is_heavy ? VECTORS : PAIRS, &s);
-    halve_down_to(k, p, p->tail_lanes, &s);
+        tgi_llvm_round_down(k, from, to, n_unrolled * tgi_phase_lanes(p));
+    emit_loop(k, phase, from, end, n_unrolled > 1 ? PAIRS : VECTORS, &s);
+    halve_down_to(k, p, tgi_nest_vector(&p->nest)->tail_lanes, &s);
     emit_loop(k, phase, end, to, k->e->lanes > 1 ? MASKED : VECTORS, &s);
     halve_down_to(k, p, 1, &s);
     update_accumulators(k, p, &s, finish_accumulator, out);
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = NULL;
 }

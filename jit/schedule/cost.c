@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_cost.c - instruction estimates: precise enough to decide whether more
+ * cost.c - instruction estimates: precise enough to decide whether more
  * threads pay and whether a body is heavy. A recipe is counted by running it
  * over an emitter that emits nothing, so a new op needs no entry here.
  */
-#include "llvm/emit/llvm_cost.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/choose.h"
 #include "recipe/emit.h"
 
 /* Instructions on full vectors; other primitives cost one. */
@@ -89,8 +88,9 @@ static unsigned recipe_cost(const tgi_inst *inst)
 
 /* -- Insts ----------------------------------------------------------------- */
 
-unsigned tgi_llvm_inst_cost(const tgi_llvm_analysis *a, const tgi_inst *inst)
+static unsigned inst_cost(const tgi_schedule *s, uint32_t number)
 {
+    const tgi_inst *inst = &s->loops->insts.data[number];
     switch ((tgi_inst_kind)inst->kind) {
     case TGI_INST_OP:
     case TGI_INST_CAST:
@@ -98,7 +98,8 @@ unsigned tgi_llvm_inst_cost(const tgi_llvm_analysis *a, const tgi_inst *inst)
     case TGI_INST_RANDOM:
         return COST_RANDOM;
     case TGI_INST_LOAD:
-        return tgi_llvm_is_contiguous(a, &a->loops->accesses.data[inst->number])
+        return tgi_schedule_is_contiguous(
+                   s, &s->loops->accesses.data[inst->number])
                    ? 1
                    : COST_STRIDED;
     case TGI_INST_POSITION:
@@ -113,23 +114,39 @@ unsigned tgi_llvm_inst_cost(const tgi_llvm_analysis *a, const tgi_inst *inst)
     return 0;
 }
 
+void tgi_schedule_find_costs(tgi_schedule *s)
+{
+    for (uint32_t i = 1; i < s->loops->insts.n; i++)
+        s->insts[i].cost = inst_cost(s, i);
+}
+
+unsigned tgi_schedule_body_cost(const tgi_schedule *s, unsigned phase)
+{
+    unsigned cost = s->phases[phase].n_reductions;
+    for (uint32_t i = 1; i < s->loops->insts.n; i++)
+        if (s->insts[i].level == TGI_LEVEL_INNER && s->insts[i].varies &&
+            s->loops->insts.data[i].phase == phase)
+            cost += s->insts[i].cost;
+    return cost;
+}
+
 /* -- Kernels --------------------------------------------------------------- */
 
-tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
+tgi_kernel_cost tgi_schedule_kernel_cost(const tgi_schedule *s)
 {
     tgi_kernel_cost cost = {.point = PS_PER_POINT};
-    const tgi_kernel_loops *loops = a->loops;
+    const tgi_kernel_loops *loops = s->loops;
     for (uint32_t i = 1; i < loops->insts.n; i++) {
         const tgi_inst *inst = &loops->insts.data[i];
         const int64_t bytes = tgi_dtype_bytes(
             inst->dtype == TG_BOOL ? inst->type ? inst->type : TG_BOOL
                                    : inst->dtype);
-        int64_t picoseconds = tgi_llvm_inst_cost(a, inst) * bytes * PS_PER_BYTE;
+        int64_t picoseconds = s->insts[i].cost * bytes * PS_PER_BYTE;
         if (inst->kind == TGI_INST_LOAD)
             picoseconds += bytes * PS_PER_BYTE_MOVED;
-        if (a->insts[i].level == TGI_LEVEL_INNER)
+        if (s->insts[i].level == TGI_LEVEL_INNER)
             cost.element += picoseconds;
-        else if (a->insts[i].level == TGI_LEVEL_POINT)
+        else if (s->insts[i].level == TGI_LEVEL_POINT)
             cost.point += picoseconds;
     }
     for (size_t i = 0; i < loops->stores.n; i++) {
@@ -139,7 +156,7 @@ tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
         if (store->level == TGI_LEVEL_INNER)
             cost.element += bytes * PS_PER_BYTE_MOVED;
     }
-    if (a->matmul.mr) /* a micro-kernel reuses what it loads */
+    if (s->matmul.mr) /* a micro-kernel reuses what it loads */
         cost.element = 0;
     for (size_t i = 0; i < loops->reductions.n; i++)
         cost.element +=

@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "cache/code_cache.h"
 #include "codegen/plugin.h"
-#include "target/cpu_cache.h"
 
 typedef struct job {
     const tgi_loops *loops;
@@ -131,7 +130,6 @@ tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
              .cached_only = cached_only,
              .request = {.cpu = options->cpu,
                          .vector_bits = options->vector_bits,
-                         .cache_bytes = tgi_cpu_cache_bytes(),
                          .verify = options->verifies,
                          .instruments = options->instruments,
                          .wants_ir = tgi_jit_wants_stage(options, "ir") ||

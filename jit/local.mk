@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	jit/memory/README.md \
 	jit/object/README.md \
 	jit/run/README.md \
+	jit/schedule/README.md \
 	jit/target/README.md
 
 # -- jit: the compile pipeline -----------------------------------------------
@@ -55,8 +56,26 @@ libtgjit_core_la_SOURCES += \
 	jit/target/cpu_cache.h \
 	jit/target/host_cpu.c \
 	jit/target/host_cpu.h \
+	jit/target/target.c \
+	jit/target/target.h \
 	jit/target/target_names.c \
 	jit/target/target_names.h
+
+# -- jit/schedule: how kernels run -------------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	jit/schedule/choose.c \
+	jit/schedule/choose.h \
+	jit/schedule/choose_epilogue.c \
+	jit/schedule/choose_fission.c \
+	jit/schedule/choose_lanes.c \
+	jit/schedule/choose_matmul.c \
+	jit/schedule/choose_stores.c \
+	jit/schedule/choose_tiles.c \
+	jit/schedule/choose_wide.c \
+	jit/schedule/cost.c \
+	jit/schedule/facts.c \
+	jit/schedule/schedule.h
 
 # -- jit/codegen: the interface to the code generator ------------------------
 
@@ -213,7 +232,6 @@ endif
 # All of it but the table: tests link this.
 libtgjit_codegen_la_SOURCES = \
 	jit/codegen/codegen.h \
-	jit/loop/inst_cost.c \
 	jit/llvm/llvm_codegen.c \
 	jit/llvm/llvm_codegen.h \
 	jit/llvm/llvm_compile.c \
@@ -232,8 +250,6 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/columns/llvm_columns_wide.c \
 	jit/llvm/emit/llvm_access.c \
 	jit/llvm/emit/llvm_access.h \
-	jit/llvm/emit/llvm_analysis.c \
-	jit/llvm/emit/llvm_analysis.h \
 	jit/llvm/emit/llvm_cache_hints.c \
 	jit/llvm/emit/llvm_cache_hints.h \
 	jit/llvm/emit/llvm_check.c \
@@ -242,8 +258,6 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_constant_pool.h \
 	jit/llvm/emit/llvm_convert.c \
 	jit/llvm/emit/llvm_convert.h \
-	jit/llvm/emit/llvm_cost.c \
-	jit/llvm/emit/llvm_cost.h \
 	jit/llvm/emit/llvm_emit.c \
 	jit/llvm/emit/llvm_emit.h \
 	jit/llvm/emit/llvm_flow.c \
@@ -267,8 +281,6 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_store_forwarding.h \
 	jit/llvm/emit/llvm_target.c \
 	jit/llvm/emit/llvm_target.h \
-	jit/llvm/kernel/llvm_classify.c \
-	jit/llvm/kernel/llvm_classify.h \
 	jit/llvm/kernel/llvm_kernel.c \
 	jit/llvm/kernel/llvm_kernel.h \
 	jit/llvm/matmul/llvm_columns_step.c \
@@ -276,11 +288,12 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/matmul/llvm_matmul.c \
 	jit/llvm/matmul/llvm_matmul.h \
 	jit/llvm/matmul/llvm_matmul_epilogue.c \
-	jit/llvm/matmul/llvm_matmul_tiling.c \
 	jit/llvm/matmul/llvm_micro_kernel.c \
 	jit/llvm/matmul/llvm_micro_kernel_function.c \
 	jit/llvm/matmul/llvm_pack.c \
 	jit/llvm/matmul/llvm_pack.h \
+	jit/llvm/reduce/llvm_accumulators.c \
+	jit/llvm/reduce/llvm_accumulators.h \
 	jit/llvm/reduce/llvm_pairwise.c \
 	jit/llvm/reduce/llvm_pairwise.h \
 	jit/llvm/reduce/llvm_reduce.c \
@@ -289,7 +302,6 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/rows/llvm_fission.h \
 	jit/llvm/rows/llvm_fission_function.c \
 	jit/llvm/rows/llvm_fission_loop.c \
-	jit/llvm/rows/llvm_fission_plan.c \
 	jit/llvm/rows/llvm_non_temporal.c \
 	jit/llvm/rows/llvm_non_temporal.h \
 	jit/llvm/rows/llvm_rows.c \

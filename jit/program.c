@@ -12,6 +12,7 @@
 #include "loop/loop_pass.h"
 #include "memory/memory_plan.h"
 #include "object/image_debug.h"
+#include "target/target.h"
 
 tg_status tgi_program_check_no_calls(const tgi_graph *graph)
 {
@@ -75,10 +76,13 @@ static tg_status make_loops(tgi_program *program, const int64_t *values,
     tgi_variant variant;
     TGI_TRY(tgi_variant_init(&variant, program->graph, values));
     tgi_jit_options observed = *options;
+    tgi_target target;
+    tgi_target_init(options->cpu, options->vector_bits, &target);
     const tgi_loop_pass_options pass_options = {
         .log = options->log,
         .skip = options->skip_passes,
         .verifies = options->verifies,
+        .target = &target,
         .explain = tgi_jit_wants_stage(options, "fusion") ? explain : NULL,
         .observe = tgi_jit_wants_stage(options, "passes") ? report_pass : NULL,
         .observe_user = &observed};

@@ -399,7 +399,6 @@ libtgjit_emit_la_SOURCES = \
 	src/base/dtype.c \
 	src/base/fpenv.c \
 	src/ir/op.c \
-	src/recipe/cost.c \
 	src/recipe/emit.c
 
 # -- tgjit-cache: a program that sees public headers only --------------------

@@ -9,12 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "loop/loops.h"
-
-/* Estimated cost of a kernel in picoseconds: per point, and per element. */
-typedef struct tgi_kernel_cost {
-    int64_t point, element;
-} tgi_kernel_cost;
+#include "schedule/schedule.h"
 
 /* -- Exported functions ---------------------------------------------------- */
 
@@ -60,8 +55,7 @@ typedef struct tgi_codegen_export {
 
 typedef struct tgi_codegen_options {
     const char *cpu;      /* LLVM's name; NULL: the host */
-    unsigned vector_bits; /* 128, 256, 512; 0: chosen by CPU */
-    int64_t cache_bytes;  /* of the last-level cache; 0: unknown */
+    unsigned vector_bits; /* that the CPU must have; 0: any */
     bool verify;          /* run LLVM's verifier before its passes */
     /* Instrument for AddressSanitizer; fails in a program without it. The
        object contains addresses of this process. */
@@ -97,7 +91,7 @@ typedef struct tgi_codegen {
 } tgi_codegen;
 
 /*
- * Compiles verified loops. On success `out` has an object, else the error.
+ * Compiles verified loops with schedules. On success `out` has an object, else the error.
  * tgi_codegen_dispose is due in both cases. Thread-safe; prints nothing.
  */
 typedef bool tgi_codegen_compile(const tgi_loops *loops,

@@ -13,7 +13,7 @@
 #include "jit.h"
 #include "memory/memory_plan.h"
 #include "program.h"
-#include "target/cpu_cache.h"
+#include "target/target.h"
 
 /* Limit of the constants, and of the static temporaries, of an object: its code
    addresses at most 2 GiB. */
@@ -35,8 +35,11 @@ static tg_status fuse_graph(job *j)
 {
     tgi_variant variant;
     TGI_TRY(tgi_variant_init(&variant, j->graph, NULL));
+    tgi_target target;
+    tgi_target_init(j->options->cpu, j->options->vector_bits, &target);
     const tgi_loop_pass_options options = {.skip = j->options->skip_passes,
-                                           .verifies = j->options->verifies};
+                                           .verifies = j->options->verifies,
+                                           .target = &target};
     tg_status status =
         tgi_loop_passes_run(j->graph, &variant, &options, &j->loops);
     tgi_variant_deinit(&variant);
@@ -194,7 +197,6 @@ static tg_status generate_object(const job *j, tgi_exported *out)
         .user = j};
     const tgi_codegen_options request = {.cpu = j->options->cpu,
                                          .vector_bits = j->options->vector_bits,
-                                         .cache_bytes = tgi_cpu_cache_bytes(),
                                          .verify = j->options->verifies,
                                          .export = &export,
                                          .alloc = tgi_alloc,

@@ -146,15 +146,12 @@ static tg_status add_switch(region *r)
         /* Other threads may still read the selected case. */
         TGI_TRY(tgi_step_builder_touch(r->st, r->params[0], TGI_TOUCH_READ));
         TGI_TRY(add_step(r, TGI_STEP_CASE));
-        const size_t n_before = r->s->loops->steps.n;
         TGI_TRY(add_graph(r, r->attr->graphs[i], results));
-        /* A case without steps, such as that of an assert that holds, has
-           nothing to make visible. */
-        if (r->s->loops->steps.n > n_before)
-            TGI_TRY(tgi_step_builder_barrier(r->st));
+        /* Also in a case without steps: epochs, and with them the memory plan,
+           count this barrier on every path. */
+        TGI_TRY(tgi_step_builder_barrier(r->st));
     }
-    TGI_TRY(add_step(r, TGI_STEP_SWITCH_END));
-    return tgi_step_builder_touch(r->st, r->params[0], TGI_TOUCH_READ);
+    return add_step(r, TGI_STEP_SWITCH_END);
 }
 
 /* -- Loops ----------------------------------------------------------------- */

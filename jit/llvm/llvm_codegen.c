@@ -15,7 +15,6 @@
 #include "llvm/llvm_entry.h"
 #include "llvm/llvm_export.h"
 #include "llvm/rows/llvm_fission.h"
-#include "llvm/rows/llvm_non_temporal.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -59,26 +58,22 @@ static void program_init(tgi_llvm_program *program, LLVMModuleRef module,
         const tgi_kernel_loops *kernel = program->loops->kernels.data[i];
         if (kernel->checks.n > 0 && !program->check_handler)
             tgi_llvm_check_init(program);
-        for (uint32_t j = 1; j < kernel->insts.n; j++) {
-            const tgi_inst *inst = &kernel->insts.data[j];
-            if (inst->kind == TGI_INST_OP)
-                program->op_uses[inst->op][inst->type]++;
-        }
     }
 }
 
 /* Copies the symbol names, which LLVM may have made unique; false when out of
    memory. */
-static bool copy_names(codegen_impl *o, const tgi_llvm_kernel_info *kernels,
-                       LLVMValueRef entry, const tgi_codegen_options *options)
+static bool copy_names(codegen_impl *o, const tgi_loops *loops,
+                       const LLVMValueRef *kernels, LLVMValueRef entry,
+                       const tgi_codegen_options *options)
 {
     size_t bytes = 0, length;
     LLVMGetValueName2(entry, &length);
     bytes += length + 1;
     for (size_t i = 0; i < o->n_kernels; i++) {
-        if (!kernels[i].function)
+        if (!kernels[i])
             continue;
-        LLVMGetValueName2(kernels[i].function, &length);
+        LLVMGetValueName2(kernels[i], &length);
         bytes += length + 1;
     }
     o->names = options->alloc(bytes);
@@ -91,11 +86,11 @@ static bool copy_names(codegen_impl *o, const tgi_llvm_kernel_info *kernels,
     memcpy(at, name, length + 1);
     at += length + 1;
     for (size_t i = 0; i < o->n_kernels; i++) {
-        o->costs[i] = kernels[i].cost;
+        o->costs[i] = loops->kernels.data[i]->schedule->cost;
         o->kernels[i] = NULL;
-        if (!kernels[i].function)
+        if (!kernels[i])
             continue;
-        name = LLVMGetValueName2(kernels[i].function, &length);
+        name = LLVMGetValueName2(kernels[i], &length);
         memcpy(at, name, length + 1);
         o->kernels[i] = at;
         at += length + 1;
@@ -104,8 +99,7 @@ static bool copy_names(codegen_impl *o, const tgi_llvm_kernel_info *kernels,
 }
 
 /* Emits all functions into the module. */
-static bool emit_functions(tgi_llvm_program *program,
-                           tgi_llvm_kernel_info *kernels,
+static bool emit_functions(tgi_llvm_program *program, LLVMValueRef *kernels,
                            const tgi_codegen_options *options, codegen_impl *o,
                            tgi_codegen *out)
 {
@@ -121,7 +115,7 @@ static bool emit_functions(tgi_llvm_program *program,
     if (!entry)
         return fail(out, program->failure, program->is_out_of_memory);
     o->n_kernels = loops->kernels.n;
-    if (!copy_names(o, kernels, entry, options))
+    if (!copy_names(o, loops, kernels, entry, options))
         return fail(out, "out of memory", true);
     const tgi_codegen_export *export = options->export;
     if (export &&
@@ -136,7 +130,7 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
                            tgi_codegen *out)
 {
     const double start = tgi_llvm_clock_ms();
-    tgi_llvm_kernel_info *kernels =
+    LLVMValueRef *kernels =
         options->alloc((program->loops->kernels.n + 1) * sizeof(*kernels));
     if (!kernels)
         return fail(out, "out of memory", true);
@@ -201,17 +195,11 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
         .target = &target,
         .alloc = options->alloc,
         .free = options->free,
-        .cache_bytes = options->cache_bytes,
     };
     tgi_llvm_target_set_module(&target, module);
     program_init(&program, module, builder);
-    const bool succeeded =
-        tgi_llvm_non_temporal_init(&program)
-            ? compile_module(&program, module, options, o, out)
-            : fail(out, "out of memory", true);
+    const bool succeeded = compile_module(&program, module, options, o, out);
     tgi_llvm_fission_functions_free(&program);
-    if (program.is_read)
-        options->free(program.is_read);
     LLVMDisposeBuilder(builder);
     LLVMDisposeModule(module);
     LLVMContextDispose(context);

@@ -36,17 +36,16 @@ static LLVMValueRef extent_value(tgi_llvm_entry *n,
     return tgi_llvm_frame_dim(n->k.program, n->frame, loops->extent[axis]);
 }
 
-static LLVMValueRef n_items_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
-                               const tgi_llvm_kernel_info *info)
+static LLVMValueRef n_items_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops)
 {
     const tgi_llvm_program *program = n->k.program;
     LLVMValueRef items = tgi_llvm_const_i64(program, 1);
     for (int axis = 0; axis <= loops->n_outer; axis++)
-        if (info->item_extent[axis])
-            items = tgi_llvm_mul(program, items,
-                                 tgi_llvm_ceil_div(program,
-                                                   extent_value(n, loops, axis),
-                                                   info->item_extent[axis]));
+        if (loops->schedule->item_extent[axis])
+            items = tgi_llvm_mul(
+                program, items,
+                tgi_llvm_ceil_div(program, extent_value(n, loops, axis),
+                                  loops->schedule->item_extent[axis]));
     return items;
 }
 
@@ -62,24 +61,27 @@ static LLVMValueRef item_length(tgi_llvm_entry *n,
 }
 
 /* Picoseconds of a work item. */
-static LLVMValueRef item_cost(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
-                              const tgi_llvm_kernel_info *info)
+static LLVMValueRef item_cost(tgi_llvm_entry *n, const tgi_kernel_loops *loops)
 {
     const tgi_llvm_program *program = n->k.program;
     const int inner = loops->n_outer;
     LLVMValueRef length = item_length(
         n, loops, inner,
-        info->split_block ? info->split_block : info->item_extent[inner]);
+        loops->schedule->split_block ? loops->schedule->split_block
+                                     : loops->schedule->item_extent[inner]);
     LLVMValueRef cost = tgi_llvm_mul(
-        program, length, tgi_llvm_const_i64(program, info->cost.element));
-    if (!info->item_extent[inner]) /* else a point has many items */
-        cost = tgi_llvm_add(program, cost,
-                            tgi_llvm_const_i64(program, info->cost.point));
+        program, length,
+        tgi_llvm_const_i64(program, loops->schedule->cost.element));
+    if (!loops->schedule->item_extent[inner]) /* else a point has many items */
+        cost = tgi_llvm_add(
+            program, cost,
+            tgi_llvm_const_i64(program, loops->schedule->cost.point));
     for (int axis = 0; axis < inner; axis++)
-        if (info->item_extent[axis] > 1)
-            cost = tgi_llvm_mul(
-                program, cost,
-                item_length(n, loops, axis, info->item_extent[axis]));
+        if (loops->schedule->item_extent[axis] > 1)
+            cost =
+                tgi_llvm_mul(program, cost,
+                             item_length(n, loops, axis,
+                                         loops->schedule->item_extent[axis]));
     return cost;
 }
 
@@ -107,15 +109,13 @@ static item_range thread_share(tgi_llvm_entry *n, uint32_t number)
 {
     const tgi_llvm_program *program = n->k.program;
     const tgi_kernel_loops *loops = program->loops->kernels.data[number];
-    const tgi_llvm_kernel_info *info = &n->kernels[number];
-    LLVMValueRef items = n_items_of(n, loops, info);
+    LLVMValueRef items = n_items_of(n, loops);
     int64_t n_items;
     if (tgi_llvm_is_const_i64(items, &n_items) && n_items == 1)
         return (item_range){n->thread, items};
     tgi_llvm_branch team;
     tgi_llvm_branch_begin(&n->k, &team, n->is_team);
-    const item_range share =
-        emit_share_call(n, items, item_cost(n, loops, info));
+    const item_range share = emit_share_call(n, items, item_cost(n, loops));
     tgi_llvm_branch_end(&n->k, &team);
     return (item_range){tgi_llvm_branch_value(&n->k, &team, share.begin,
                                               tgi_llvm_const_i64(program, 0)),
@@ -151,7 +151,6 @@ static LLVMValueRef memo_is_stale(tgi_llvm_entry *n, tgi_memo_id memo)
 static void emit_kernel_call(tgi_llvm_entry *n, uint32_t number)
 {
     tgi_llvm_program *program = n->k.program;
-    const tgi_llvm_kernel_info *info = &n->kernels[number];
     const item_range share = thread_share(n, number);
     tgi_llvm_branch any;
     tgi_llvm_branch_begin(
@@ -159,8 +158,8 @@ static void emit_kernel_call(tgi_llvm_entry *n, uint32_t number)
         LLVMBuildICmp(n->k.b, LLVMIntSLT, share.begin, share.end, ""));
     LLVMValueRef arguments[] = {n->frame, n->k.table, share.begin, share.end,
                                 n->thread};
-    LLVMBuildCall2(n->k.b, program->kernel_type, info->function, arguments, 5,
-                   "");
+    LLVMBuildCall2(n->k.b, program->kernel_type, n->kernels[number], arguments,
+                   5, "");
     tgi_llvm_branch_end(&n->k, &any);
 }
 
@@ -357,6 +356,17 @@ static void emit_all_steps(tgi_llvm_entry *n)
     }
 }
 
+/* Width of the registers of the straight-line kernels, which are emitted into
+   the entry. */
+static unsigned straightline_bits(const tgi_loops *loops)
+{
+    unsigned bits = TGI_LLVM_ENTRY_BITS;
+    for (size_t i = 0; i < loops->kernels.n; i++)
+        if (loops->kernels.data[i]->is_straightline)
+            bits = loops->kernels.data[i]->schedule->vector_bits;
+    return bits;
+}
+
 static void define_body(tgi_llvm_entry *n)
 {
     const tgi_llvm_program *program = n->k.program;
@@ -377,7 +387,7 @@ static void define_body(tgi_llvm_entry *n)
 }
 
 LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
-                                   const tgi_llvm_kernel_info *kernels,
+                                   const LLVMValueRef *kernels,
                                    const char *name)
 {
     tgi_llvm_emitter *e = &program->emitter;
@@ -398,7 +408,8 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
         LLVMFunctionType(program->void_type, parameters, 3, false);
     LLVMValueRef function = LLVMAddFunction(e->module, name, type);
     LLVMSetVisibility(function, LLVMHiddenVisibility);
-    tgi_llvm_target_set_function(program->target, function);
+    tgi_llvm_target_set_function(program->target, function,
+                                 straightline_bits(loops));
     tgi_llvm_entry n = {
         .k = {.program = program,
               .e = e,

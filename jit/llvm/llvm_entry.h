@@ -24,7 +24,7 @@ typedef struct tgi_llvm_entry {
     LLVMValueRef frame, thread, n_threads;
     LLVMValueRef is_team;           /* more than one thread */
     LLVMBasicBlockRef done, failed; /* where the call returns */
-    const tgi_llvm_kernel_info *kernels;
+    const LLVMValueRef *kernels;
     tgi_llvm_control *controls; /* by number */
     LLVMValueRef *moved;        /* scratch, by buffer */
     size_t *step_of_failure;    /* see failure_step */
@@ -56,7 +56,7 @@ void tgi_llvm_control_failed(tgi_llvm_entry *n);
 
 /* Defines the entry; NULL after tgi_llvm_fail. */
 LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
-                                   const tgi_llvm_kernel_info *kernels,
+                                   const LLVMValueRef *kernels,
                                    const char *name);
 
 #endif /* TGI_LLVM_ENTRY_H */

@@ -9,10 +9,9 @@
  *   group         promotes buffers to SSA values, which needs the final accesses
  *                 of each; if it is left out, fuse marks no kernel as
  *                 straight-line either, because these need fewer barriers
+ *   schedule      decides how kernels run, not what they compute; their bodies
+ *                 and accesses are final
  *   plan          last: the memory plan needs final steps and places
- *
- * A pass that decides how kernels run, not what they compute, belongs between
- * group and plan.
  */
 #include "loop/loop_pass.h"
 
@@ -71,6 +70,7 @@ tg_status tgi_loop_passes_run(const tgi_graph *graph,
             skip &= ~(UINT32_C(1) << i);
     job j = {.state = {.graph = graph,
                        .variant = variant,
+                       .target = options->target,
                        .explain = options->explain,
                        .skip = skip},
              .options = options};

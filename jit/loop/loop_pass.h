@@ -17,6 +17,7 @@
     OPTIONAL(elide_copies, "elide-copies", "remove copies of dead values") \
     OPTIONAL(in_place, "in-place", "reuse operands that die in a kernel") \
     OPTIONAL(group, "group", "select straight-line code") \
+    REQUIRED(schedule, "schedule", "choose how kernels run") \
     REQUIRED(plan, "plan", "find live ranges for the memory plan")
 
 #define TGI_LOOP_PASS_NUMBER(function, name, doc) TGI_LOOP_PASS_##function,
@@ -25,12 +26,14 @@ enum {
     TGI_N_LOOP_PASSES
 };
 
+struct tgi_target;  /* target/target.h */
 struct tgi_variant; /* fuse/variant.h */
 
 /* What passes work on. */
 typedef struct tgi_loop_pass_state {
     const tgi_graph *graph;            /* without calls */
     const struct tgi_variant *variant; /* of its extents */
+    const struct tgi_target *target;   /* NULL: no schedules are chosen */
     tgi_strbuf *explain; /* receives a line per decision, or NULL */
     uint32_t skip;       /* bit i: pass i is left out */
     tgi_loops *loops;    /* NULL before `fuse` */
@@ -48,12 +51,14 @@ typedef struct tgi_loop_pass {
 extern const tgi_loop_pass tgi_loop_passes[TGI_N_LOOP_PASSES];
 
 tgi_loop_pass_run tgi_loop_pass_fuse, tgi_loop_pass_elide_copies,
-    tgi_loop_pass_in_place, tgi_loop_pass_group, tgi_loop_pass_plan;
+    tgi_loop_pass_in_place, tgi_loop_pass_group, tgi_loop_pass_schedule,
+    tgi_loop_pass_plan;
 
 typedef struct tgi_loop_pass_options {
     const tgi_log *log;  /* or NULL */
     uint32_t skip;       /* bit i: leave pass i out, if it is optional */
     bool verifies;       /* after each pass; else only at the end */
+    const struct tgi_target *target; /* as in tgi_loop_pass_state */
     tgi_strbuf *explain; /* as in tgi_loop_pass_state */
     /* Called after each pass; or NULL. */
     void (*observe)(const char *stage, const tgi_loops *loops, void *user);

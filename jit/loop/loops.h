@@ -260,6 +260,8 @@ typedef struct tgi_kernel_loops {
     TGI_VEC(tgi_loop_store) stores;
     TGI_VEC(tgi_reduction) reductions;
     TGI_VEC(tgi_loop_check) checks;
+    /* How it runs (jit/schedule); NULL: not chosen yet. */
+    struct tgi_schedule *schedule;
 } tgi_kernel_loops;
 
 static inline int tgi_kernel_dtype(const tgi_kernel_loops *k, uint32_t inst)

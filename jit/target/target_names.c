@@ -19,6 +19,6 @@ const tgi_keyword tgi_jit_cpus[] = {
 #undef CPU
 
 const tgi_keyword tgi_jit_widths[] = {
-    {"0", 0, 0}, {"128", 128, 0}, {"256", 256, 0}, {"512", 512, 0},
-    {NULL, 0, 0},
+    {"0", 0, 0},     {"128", 128, 0}, {"256", 256, 0},
+    {"512", 512, 0}, {NULL, 0, 0},
 };

@@ -5,7 +5,7 @@
  * Every lane is a result of its own.
  */
 #include "llvm/columns/llvm_columns.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_inst.h"
@@ -13,108 +13,56 @@
 #include "llvm/matmul/llvm_columns_step.h"
 #include "llvm/matmul/llvm_matmul.h"
 #include "llvm/matmul/llvm_pack.h"
+#include "llvm/reduce/llvm_accumulators.h"
 #include "llvm/reduce/llvm_pairwise.h"
 #include "llvm/reduce/llvm_reduce.h"
 
 /* -- Reductions ------------------------------------------------------------ */
 
-/* Accumulators of all reductions of a phase, part after part. */
-typedef struct accumulators {
-    unsigned n;
-    LLVMValueRef all[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_PARTS];
-} accumulators;
-
-/* Starts all accumulators of a block. Those of ARGMAX and ARGMIN span all
-   blocks and start with the first. */
-static void start_accumulators(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
-                               accumulators *s, bool is_first)
-{
-    s->n = 0;
-    for (unsigned i = 0; i < p->n_reductions; i++) {
-        const unsigned n =
-            tgi_llvm_accumulator_parts(k, p->reductions[i], false);
-        tgi_llvm_accumulator state;
-        if (is_first ||
-            !tgi_llvm_is_arg(&k->loops->reductions.data[p->reductions[i]])) {
-            tgi_llvm_reduce_start(k, p->reductions[i], false, &state);
-            for (unsigned j = 0; j < n; j++)
-                s->all[s->n + j] = state.part[j];
-        }
-        s->n += n;
-    }
-}
-
 /* Accumulates rows from … to - 1. */
 static void reduce_rows(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                        LLVMValueRef to, accumulators *s)
+                        LLVMValueRef to, tgi_llvm_accumulators *acc)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, from, to, 1, s->all, s->n);
-    k->index[k->analysis.inner] = loop.index;
+    tgi_llvm_acc_loop_begin(k, acc, &loop, from, to, 1);
+    k->index[k->schedule->inner] = loop.index;
     tgi_llvm_body_emit(k, phase);
-    for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
-        const unsigned n =
-            tgi_llvm_accumulator_parts(k, p->reductions[i], false);
-        tgi_llvm_accumulator state;
-        for (unsigned j = 0; j < n; j++)
-            state.part[j] = loop.carried[at + j];
-        tgi_llvm_reduce_step(k, p->reductions[i], false, &state);
-        for (unsigned j = 0; j < n; j++)
-            s->all[at + j] = state.part[j];
-        at += n;
-    }
-    tgi_llvm_loop_end(k, &loop, s->all);
-    for (unsigned i = 0; i < s->n; i++)
-        s->all[i] = loop.carried[i];
-    k->index[k->analysis.inner] = NULL;
-}
-
-static void finish_accumulators(tgi_llvm_kernel *k, const tgi_llvm_phase *p,
-                                const accumulators *s, LLVMValueRef *out)
-{
-    for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
-        tgi_llvm_accumulator state;
-        for (unsigned j = 0;
-             j < tgi_llvm_accumulator_parts(k, p->reductions[i], false); j++)
-            state.part[j] = s->all[at++];
-        out[i] = tgi_llvm_reduce_finish(k, p->reductions[i], false, &state);
-    }
+    tgi_llvm_acc_step(k, acc, 0);
+    tgi_llvm_acc_loop_end(k, acc, &loop);
+    k->index[k->schedule->inner] = NULL;
 }
 
 /* All rows are one block: in a two-stage reduction, or if they are few. */
 static void reduce_block(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                          LLVMValueRef to, LLVMValueRef *out)
 {
-    accumulators s;
-    start_accumulators(k, &k->analysis.phases[phase], &s, true);
-    reduce_rows(k, phase, from, to, &s);
-    finish_accumulators(k, &k->analysis.phases[phase], &s, out);
+    tgi_llvm_accumulators acc;
+    tgi_llvm_acc_init(k, &acc, phase, 1);
+    tgi_llvm_acc_start(k, &acc, false);
+    reduce_rows(k, phase, from, to, &acc);
+    tgi_llvm_acc_finish(k, &acc, out);
 }
 
+/* The accumulators of ARGMAX and ARGMIN span all blocks. */
 static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                           LLVMValueRef to, LLVMValueRef *out)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
     LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
     tgi_llvm_pairwise pairwise;
     tgi_llvm_loop loop;
-    accumulators s;
-    tgi_llvm_pairwise_begin(k, &pairwise, p);
-    start_accumulators(k, p, &s, true);
-    tgi_llvm_loop_begin(k, &loop, from, to, TGI_BLOCK_ROWS, s.all, s.n);
-    for (unsigned i = 0; i < s.n; i++)
-        s.all[i] = loop.carried[i];
-    start_accumulators(k, p, &s, false);
+    tgi_llvm_accumulators acc;
+    tgi_llvm_pairwise_begin(k, &pairwise, &k->schedule->phases[phase]);
+    tgi_llvm_acc_init(k, &acc, phase, 1);
+    tgi_llvm_acc_start(k, &acc, false);
+    tgi_llvm_acc_loop_begin(k, &acc, &loop, from, to, TGI_BLOCK_ROWS);
+    tgi_llvm_acc_start(k, &acc, true);
     LLVMValueRef end = tgi_llvm_add(k->program, loop.index, size);
-    reduce_rows(k, phase, loop.index, tgi_llvm_min(k->program, end, to), &s);
-    finish_accumulators(k, p, &s, out);
+    reduce_rows(k, phase, loop.index, tgi_llvm_min(k->program, end, to), &acc);
+    tgi_llvm_acc_finish(k, &acc, out);
     tgi_llvm_pairwise_push(k, &pairwise, out,
                            LLVMBuildUDiv(k->b, loop.index, size, ""));
-    tgi_llvm_loop_end(k, &loop, s.all);
-    for (unsigned i = 0; i < s.n; i++)
-        s.all[i] = loop.carried[i];
-    finish_accumulators(k, p, &s, out);
+    tgi_llvm_acc_loop_end(k, &acc, &loop);
+    tgi_llvm_acc_finish(k, &acc, out);
     tgi_llvm_pairwise_total(
         k, &pairwise, tgi_llvm_ceil_div(k->program, to, TGI_BLOCK_ROWS), out);
 }
@@ -122,15 +70,15 @@ static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
 static void emit_reductions(tgi_llvm_kernel *k, unsigned phase,
                             LLVMValueRef from, LLVMValueRef to)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    LLVMValueRef results[TGI_LLVM_MAX_REDUCTIONS];
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
+    LLVMValueRef results[TGI_MAX_PHASE_REDUCTIONS];
     tgi_llvm_branch branch;
     int64_t n;
     tgi_llvm_branch_begin(k, &branch,
                           LLVMBuildICmp(k->b, LLVMIntSLT, from, to, ""));
     if (k->loops->reductions.data[p->reductions[0]].combines_blocks)
         tgi_llvm_pairwise_reduce(k, phase, from, to, results);
-    else if (k->analysis.is_split ||
+    else if (k->schedule->split_block ||
              (tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS))
         reduce_block(k, phase, from, to, results);
     else
@@ -146,28 +94,23 @@ static void emit_reductions(tgi_llvm_kernel *k, unsigned phase,
 /* -- Work items ------------------------------------------------------------ */
 
 /* Columns that are emitted together. */
-static unsigned step_columns(const tgi_llvm_analysis *a)
+static int64_t step_columns(const tgi_schedule *s)
 {
-    if (a->matmul.n_panels > 1)
-        return a->matmul.n_panels * a->phases[0].lanes;
-    return a->wide_columns ? a->wide_columns : a->phases[0].lanes;
-}
-
-unsigned tgi_llvm_item_columns(const tgi_llvm_analysis *a)
-{
-    return a->matmul.reduces_rows ? (unsigned)a->loops->extent[a->vector_axis]
-                                  : step_columns(a);
+    return s->matmul.reduces_rows
+               ? (s->matmul.n_panels > 1 ? s->matmul.n_panels : 1) *
+                     (int64_t)s->matmul.nr
+               : s->item_extent[s->vector_axis];
 }
 
 /* The rows of a point: one block of them in a two-stage reduction. */
 static void row_bounds(tgi_llvm_kernel *k, LLVMValueRef *from, LLVMValueRef *to)
 {
-    *to = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
+    *to = tgi_llvm_dim(k, k->loops->extent[k->schedule->inner]);
     *from = tgi_llvm_const_i64(k->program, 0);
-    if (!k->analysis.is_split)
+    if (!k->schedule->split_block)
         return;
     LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
-    *from = tgi_llvm_mul(k->program, k->index[k->analysis.inner - 2], size);
+    *from = tgi_llvm_mul(k->program, k->index[k->schedule->inner - 2], size);
     *to = tgi_llvm_min(k->program, *to, tgi_llvm_add(k->program, *from, size));
 }
 
@@ -178,24 +121,25 @@ static void emit_column_vector(tgi_llvm_kernel *k, LLVMValueRef column,
     LLVMValueRef from, to;
     (void)user;
     row_bounds(k, &from, &to);
-    k->index[k->analysis.vector_axis] = column;
-    if (k->analysis.matmul.mr) {
+    k->index[k->schedule->vector_axis] = column;
+    if (k->schedule->matmul.mr) {
         tgi_llvm_matmul_item_emit(k, from, to);
-        k->index[k->analysis.vector_axis] = NULL;
+        k->index[k->schedule->vector_axis] = NULL;
         return;
     }
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
         tgi_llvm_point_insts_emit(k, phase, false);
-        if (k->analysis.phases[phase].n_reductions) {
+        if (k->schedule->phases[phase].n_reductions) {
             emit_reductions(k, phase, from, to);
-        } else if (k->analysis.phases[phase].has_loop) {
-            accumulators none = {.n = 0};
+        } else if (k->schedule->phases[phase].has_loop) {
+            tgi_llvm_accumulators none;
+            tgi_llvm_acc_init(k, &none, phase, 0);
             reduce_rows(k, phase, from, to, &none);
         }
         tgi_llvm_point_insts_emit(k, phase, true);
         tgi_llvm_point_stores_emit(k, phase);
     }
-    k->index[k->analysis.vector_axis] = NULL;
+    k->index[k->schedule->vector_axis] = NULL;
 }
 
 /* Many vectors side by side, then the tail. */
@@ -203,10 +147,11 @@ static void emit_wide_item(tgi_llvm_kernel *k, LLVMValueRef column,
                            LLVMValueRef n)
 {
     LLVMValueRef from, to;
-    LLVMValueRef end = tgi_llvm_min(
-        k->program, n,
-        tgi_llvm_add(k->program, column,
-                     tgi_llvm_const_i64(k->program, k->analysis.wide_columns)));
+    LLVMValueRef end =
+        tgi_llvm_min(k->program, n,
+                     tgi_llvm_add(k->program, column,
+                                  tgi_llvm_const_i64(
+                                      k->program, k->schedule->wide_columns)));
     LLVMValueRef full = tgi_llvm_round_down(k, column, end, k->e->lanes);
     int64_t number;
     row_bounds(k, &from, &to);
@@ -223,17 +168,17 @@ static void emit_wide_item(tgi_llvm_kernel *k, LLVMValueRef column,
 static void emit_columns_from(tgi_llvm_kernel *k, LLVMValueRef column,
                               LLVMValueRef n)
 {
-    if (k->analysis.matmul.n_panels > 1)
+    if (k->schedule->matmul.n_panels > 1)
         tgi_llvm_matmul_panels_emit(k, column, n);
     else
         tgi_llvm_columns_step(k, column, n, emit_column_vector, NULL);
-    k->e->lanes = k->analysis.phases[0].lanes;
+    k->e->lanes = tgi_phase_lanes(&k->schedule->phases[0]);
 }
 
 /* A matmul with a row epilogue: all columns, in order. */
 static void emit_all_columns(tgi_llvm_kernel *k, LLVMValueRef n)
 {
-    const unsigned step = step_columns(&k->analysis);
+    const int64_t step = step_columns(k->schedule);
     LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     int64_t number;
     tgi_llvm_row_epilogue_begin(k);
@@ -250,16 +195,18 @@ static void emit_all_columns(tgi_llvm_kernel *k, LLVMValueRef n)
 
 void tgi_llvm_columns_emit(tgi_llvm_kernel *k, LLVMValueRef item)
 {
-    LLVMValueRef n = tgi_llvm_dim(k, k->loops->extent[k->analysis.vector_axis]);
+    LLVMValueRef n =
+        tgi_llvm_dim(k, k->loops->extent[k->schedule->vector_axis]);
     LLVMValueRef column = tgi_llvm_mul(
         k->program, item,
-        tgi_llvm_const_i64(k->program, tgi_llvm_item_columns(&k->analysis)));
-    k->e->lanes = k->analysis.phases[0].lanes;
-    if (tgi_llvm_pack_is_transposed(&k->analysis))
+        tgi_llvm_const_i64(k->program,
+                           k->schedule->item_extent[k->schedule->vector_axis]));
+    k->e->lanes = tgi_phase_lanes(&k->schedule->phases[0]);
+    if (k->schedule->packs_transposed)
         tgi_llvm_pack_transposed_emit(k, column, n);
-    else if (k->analysis.wide_columns)
+    else if (k->schedule->wide_columns)
         emit_wide_item(k, column, n);
-    else if (k->analysis.matmul.reduces_rows)
+    else if (k->schedule->matmul.reduces_rows)
         emit_all_columns(k, n);
     else
         emit_columns_from(k, column, n);

@@ -8,13 +8,9 @@
 
 /* Emits all points of a work item. */
 void tgi_llvm_columns_emit(tgi_llvm_kernel *k, LLVMValueRef item);
-unsigned tgi_llvm_item_columns(const tgi_llvm_analysis *a);
 
 /* -- llvm_columns_wide.c --------------------------------------------------- */
 
-/* Columns of a work item whose accumulators are in memory, for vectors of
-   `lanes`; 0: not profitable. */
-unsigned tgi_llvm_wide_item_columns(const tgi_llvm_analysis *a, unsigned lanes);
 /* Columns column … end - 1, whole vectors, of rows from … to - 1. */
 void tgi_llvm_columns_wide_emit(tgi_llvm_kernel *k, LLVMValueRef column,
                                 LLVMValueRef end, LLVMValueRef from,

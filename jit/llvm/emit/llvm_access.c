@@ -25,7 +25,7 @@
 
 LLVMValueRef tgi_llvm_iota(const tgi_llvm_kernel *k, LLVMTypeRef element)
 {
-    LLVMValueRef lanes[TGI_LLVM_MAX_LANES];
+    LLVMValueRef lanes[TGI_MAX_LANES];
     for (unsigned i = 0; i < k->e->lanes; i++)
         lanes[i] = LLVMConstInt(element, i, false);
     return k->e->lanes == 1 ? lanes[0] : LLVMConstVector(lanes, k->e->lanes);
@@ -41,7 +41,7 @@ LLVMValueRef tgi_llvm_tail_mask(tgi_llvm_kernel *k, LLVMValueRef n)
 
 static LLVMValueRef reverse_lanes(tgi_llvm_kernel *k, LLVMValueRef vector)
 {
-    LLVMValueRef order[TGI_LLVM_MAX_LANES];
+    LLVMValueRef order[TGI_MAX_LANES];
     for (unsigned i = 0; i < k->e->lanes; i++)
         order[i] = tgi_llvm_lane_index(k->program, k->e->lanes - 1 - i);
     return LLVMBuildShuffleVector(k->b, vector,
@@ -78,7 +78,7 @@ static tgi_stride lane_stride(const tgi_llvm_kernel *k,
                               const tgi_access *access)
 {
     return access->panel_width ? (tgi_stride){1, false}
-                               : access->stride[k->analysis.vector_axis];
+                               : access->stride[k->schedule->vector_axis];
 }
 
 /* sum + stride * index of an axis, if the index is set. */
@@ -90,7 +90,7 @@ static LLVMValueRef add_axis_offset(tgi_llvm_kernel *k,
         return sum;
     LLVMValueRef distance = tgi_llvm_stride(k, access->stride[axis]);
     LLVMValueRef index = k->index[axis];
-    if (access->panel_width && axis == k->analysis.vector_axis) {
+    if (access->panel_width && axis == k->schedule->vector_axis) {
         LLVMValueRef width =
             tgi_llvm_const_i64(k->program, access->panel_width);
         sum = tgi_llvm_add(k->program, sum,
@@ -114,7 +114,7 @@ LLVMValueRef tgi_llvm_address_from_indices(tgi_llvm_kernel *k,
                                            const tgi_access *access)
 {
     LLVMValueRef offset = uniform_offset(k, access);
-    for (int axis = 0; axis <= k->analysis.inner; axis++)
+    for (int axis = 0; axis <= k->schedule->inner; axis++)
         offset = add_axis_offset(k, access, axis, offset);
     return offset_address(
         k, access, tgi_llvm_buffer(k, tgi_buffer_id_index(access->buffer)),
@@ -123,7 +123,7 @@ LLVMValueRef tgi_llvm_address_from_indices(tgi_llvm_kernel *k,
 
 static bool is_loop_axis(const tgi_llvm_kernel *k, int axis)
 {
-    return axis == k->analysis.vector_axis || axis == k->analysis.inner;
+    return axis == k->schedule->vector_axis || axis == k->schedule->inner;
 }
 
 void tgi_llvm_point_addresses_emit(tgi_llvm_kernel *k)
@@ -131,7 +131,7 @@ void tgi_llvm_point_addresses_emit(tgi_llvm_kernel *k)
     for (size_t i = 0; i < k->loops->accesses.n; i++) {
         const tgi_access *access = &k->loops->accesses.data[i];
         LLVMValueRef offset = uniform_offset(k, access);
-        for (int axis = 0; axis <= k->analysis.inner; axis++)
+        for (int axis = 0; axis <= k->schedule->inner; axis++)
             if (!is_loop_axis(k, axis))
                 offset = add_axis_offset(k, access, axis, offset);
         /* An offset, not an address: POSITION insts have no buffer. */
@@ -142,7 +142,7 @@ void tgi_llvm_point_addresses_emit(tgi_llvm_kernel *k)
 static LLVMValueRef loop_offset(tgi_llvm_kernel *k, const tgi_access *access)
 {
     LLVMValueRef offset = tgi_llvm_const_i64(k->program, 0);
-    for (int axis = 0; axis <= k->analysis.inner; axis++)
+    for (int axis = 0; axis <= k->schedule->inner; axis++)
         if (is_loop_axis(k, axis))
             offset = add_axis_offset(k, access, axis, offset);
     return offset;
@@ -171,14 +171,14 @@ static LLVMValueRef gather_offset(tgi_llvm_kernel *k, const tgi_access *access,
 
 static bool index_varies(const tgi_llvm_kernel *k, const tgi_access *access)
 {
-    return access->index && k->analysis.insts[access->index].varies;
+    return access->index && k->schedule->insts[access->index].varies;
 }
 
 /* The buffer of an access, or its transposed tile. */
 static LLVMValueRef access_memory(tgi_llvm_kernel *k, const tgi_access *access)
 {
     const size_t number = (size_t)(access - k->loops->accesses.data);
-    if (k->analysis.transpose && k->analysis.transpose->uses[number])
+    if (k->schedule->tiles.rows && k->schedule->tiles.uses[number])
         return k->tile_memory[number];
     return tgi_llvm_buffer(k, tgi_buffer_id_index(access->buffer));
 }
@@ -203,7 +203,7 @@ LLVMValueRef tgi_llvm_address(tgi_llvm_kernel *k, const tgi_access *access)
 static LLVMValueRef zeros_global(tgi_llvm_program *program)
 {
     if (!program->zeros) {
-        LLVMTypeRef type = LLVMArrayType2(program->i64, TGI_LLVM_MAX_LANES);
+        LLVMTypeRef type = LLVMArrayType2(program->i64, TGI_MAX_LANES);
         program->zeros = LLVMAddGlobal(program->emitter.module, type, "zeros");
         LLVMSetInitializer(program->zeros, LLVMConstNull(type));
         LLVMSetGlobalConstant(program->zeros, true);
@@ -288,7 +288,7 @@ static LLVMValueRef load_element_aligned(tgi_llvm_kernel *k, LLVMTypeRef type,
 static LLVMValueRef load_lanes(tgi_llvm_kernel *k, const tgi_access *access,
                                tg_dtype dtype)
 {
-    LLVMValueRef addresses[TGI_LLVM_MAX_LANES];
+    LLVMValueRef addresses[TGI_MAX_LANES];
     LLVMTypeRef element = tgi_llvm_element_type(k->e, dtype);
     LLVMValueRef vector = LLVMGetPoison(tgi_llvm_type(k->e, dtype));
     lane_addresses(k, access, addresses);
@@ -306,9 +306,9 @@ static LLVMValueRef load_stride_two(tgi_llvm_kernel *k,
 {
     const int lanes = (int)k->e->lanes;
     const bool is_negative =
-        access->stride[k->analysis.vector_axis].is_negative;
+        access->stride[k->schedule->vector_axis].is_negative;
     LLVMTypeRef type = tgi_llvm_type(k->e, dtype);
-    LLVMValueRef order[TGI_LLVM_MAX_LANES];
+    LLVMValueRef order[TGI_MAX_LANES];
     LLVMValueRef address = tgi_llvm_address(k, access);
     if (is_negative)
         address = offset_address(k, access, address,
@@ -404,7 +404,7 @@ static void prefetch_next_vector(tgi_llvm_kernel *k, const tgi_access *access,
 static void store_lanes(tgi_llvm_kernel *k, const tgi_access *access,
                         tg_dtype dtype, LLVMValueRef value)
 {
-    LLVMValueRef addresses[TGI_LLVM_MAX_LANES];
+    LLVMValueRef addresses[TGI_MAX_LANES];
     lane_addresses(k, access, addresses);
     prefetch_next_vector(k, access, dtype, addresses);
     for (unsigned i = 0; i < k->e->lanes; i++)
@@ -422,7 +422,7 @@ static void store_panels(tgi_llvm_kernel *k, const tgi_access *access,
 {
     LLVMValueRef address = tgi_llvm_address(k, access);
     LLVMValueRef step =
-        tgi_llvm_stride(k, access->stride[k->analysis.vector_axis]);
+        tgi_llvm_stride(k, access->stride[k->schedule->vector_axis]);
     for (unsigned at = 0; at < k->e->lanes; at += access->panel_width) {
         store_element_aligned(
             k, dtype,

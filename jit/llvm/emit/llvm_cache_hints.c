@@ -24,7 +24,7 @@ bool tgi_llvm_is_non_temporal(const tgi_llvm_kernel *k,
                               const tgi_loop_store *store)
 {
     return k->emits_non_temporal &&
-           k->analysis.non_temporal_stores[store - k->loops->stores.data];
+           k->schedule->non_temporal_stores[store - k->loops->stores.data];
 }
 
 void tgi_llvm_non_temporal_mark(const tgi_llvm_kernel *k, LLVMValueRef store,

@@ -63,7 +63,7 @@ static LLVMValueRef splat_constant(const tgi_llvm_emitter *e,
 {
     if (e->lanes == 1)
         return constant;
-    LLVMValueRef copies[TGI_LLVM_MAX_LANES];
+    LLVMValueRef copies[TGI_MAX_LANES];
     for (unsigned i = 0; i < e->lanes; i++)
         copies[i] = constant;
     return LLVMConstVector(copies, e->lanes);
@@ -101,7 +101,7 @@ LLVMValueRef tgi_llvm_extract_lanes(const tgi_llvm_emitter *e,
                                     unsigned n)
 {
     LLVMTypeRef index = LLVMInt32TypeInContext(e->context);
-    LLVMValueRef lanes[TGI_LLVM_MAX_LANES];
+    LLVMValueRef lanes[TGI_MAX_LANES];
     for (unsigned i = 0; i < n; i++)
         lanes[i] = LLVMConstInt(index, first + i, false);
     if (n == 1)

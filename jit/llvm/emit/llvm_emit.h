@@ -15,8 +15,7 @@
 #include <stdbool.h>
 
 #include "recipe/emit.h"
-
-#define TGI_LLVM_MAX_LANES 64
+#include "schedule/schedule.h"
 
 /* The intrinsics of primitives, except that of llvm_lookup.c. With AVX2 and
    FMA, all lower inline. */
@@ -32,7 +31,7 @@ typedef enum tgi_llvm_intrinsic {
 } tgi_llvm_intrinsic;
 
 enum {
-    TGI_LLVM_LANE_COUNTS = 8, /* 1, 2, 4 … TGI_LLVM_MAX_LANES, and 3 */
+    TGI_LLVM_LANE_COUNTS = 8, /* 1, 2, 4 … TGI_MAX_LANES, and 3 */
     TGI_LLVM_MAX_TABLES = 32, /* further ones are emitted at each use */
     TGI_LLVM_MAX_POOLED = 96  /* loaded constants of a recipe */
 };
@@ -42,7 +41,7 @@ typedef struct tgi_llvm_emitter {
     LLVMContextRef context;
     LLVMModuleRef module;
     LLVMBuilderRef builder; /* positioned by its owner */
-    /* 3 or a power of two, at most TGI_LLVM_MAX_LANES. May change between
+    /* 3 or a power of two, at most TGI_MAX_LANES. May change between
        recipes; all operands of a recipe have as many. */
     unsigned lanes;
     /* AVX-512 has mask registers and conversions of 64-bit integers, so that

@@ -34,14 +34,14 @@ static LLVMValueRef value_as_element(tgi_llvm_kernel *k, uint32_t number)
     if (value->value)
         return value->value;
     LLVMValueRef element = tgi_llvm_bool_of_mask(k->e, value->mask);
-    if (k->analysis.insts[number].level == TGI_LEVEL_INNER)
+    if (k->schedule->insts[number].level == TGI_LEVEL_INNER)
         value->value = element;
     return element;
 }
 
 static bool needs_splat(const tgi_llvm_kernel *k, uint32_t number)
 {
-    return !k->analysis.insts[number].varies && k->e->lanes > 1;
+    return !k->schedule->insts[number].varies && k->e->lanes > 1;
 }
 
 LLVMValueRef tgi_llvm_value_of(tgi_llvm_kernel *k, uint32_t number)
@@ -69,7 +69,7 @@ LLVMValueRef tgi_llvm_mask_of(tgi_llvm_kernel *k, uint32_t number)
     if (value->mask)
         return value->mask;
     LLVMValueRef mask = tgi_llvm_mask_of_bool(k->e, value->value);
-    if (k->analysis.insts[number].level == TGI_LEVEL_INNER)
+    if (k->schedule->insts[number].level == TGI_LEVEL_INNER)
         value->mask = mask;
     return mask;
 }
@@ -165,7 +165,7 @@ static LLVMValueRef emit_position(tgi_llvm_kernel *k, const tgi_inst *inst)
     if (k->e->lanes == 1)
         return first;
     LLVMValueRef step =
-        tgi_llvm_stride(k, access->stride[k->analysis.vector_axis]);
+        tgi_llvm_stride(k, access->stride[k->schedule->vector_axis]);
     LLVMValueRef steps = tgi_llvm_iota(k, k->program->i64);
     int64_t n;
     if (!tgi_llvm_is_const_i64(step, &n) || n != 1)
@@ -251,7 +251,7 @@ void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t number)
     const unsigned lanes = k->e->lanes;
     if (inst->kind == TGI_INST_REDUCED)
         return; /* set by tgi_llvm_set_reduced */
-    if (!k->analysis.insts[number].varies)
+    if (!k->schedule->insts[number].varies)
         k->e->lanes = 1;
     LLVMValueRef result = emit_value(k, inst);
     const bool is_mask =
@@ -264,7 +264,7 @@ void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t number)
 void tgi_llvm_kernel_insts_emit(tgi_llvm_kernel *k)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (k->analysis.insts[i].level == TGI_LEVEL_KERNEL)
+        if (k->schedule->insts[i].level == TGI_LEVEL_KERNEL)
             tgi_llvm_inst_emit(k, i);
 }
 
@@ -272,9 +272,9 @@ void tgi_llvm_point_insts_emit(tgi_llvm_kernel *k, unsigned phase,
                                bool after_loop)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (k->analysis.insts[i].level == TGI_LEVEL_POINT &&
+        if (k->schedule->insts[i].level == TGI_LEVEL_POINT &&
             inst_at(k, i)->phase == phase &&
-            k->analysis.insts[i].is_after_loop == after_loop)
+            k->schedule->insts[i].is_after_loop == after_loop)
             tgi_llvm_inst_emit(k, i);
 }
 
@@ -282,7 +282,7 @@ void tgi_llvm_body_emit(tgi_llvm_kernel *k, unsigned phase)
 {
     const tgi_kernel_loops *loops = k->loops;
     for (uint32_t i = 1; i < loops->insts.n; i++)
-        if (k->analysis.insts[i].level == TGI_LEVEL_INNER &&
+        if (k->schedule->insts[i].level == TGI_LEVEL_INNER &&
             inst_at(k, i)->phase == phase)
             tgi_llvm_inst_emit(k, i);
     tgi_llvm_inner_stores_emit(k, phase);
@@ -327,8 +327,8 @@ void tgi_llvm_set_reduced(tgi_llvm_kernel *k, uint32_t reduction,
 static void make_splat(tgi_llvm_kernel *k, uint32_t number, bool as_mask)
 {
     tgi_llvm_value *value = &k->values[number];
-    if (k->analysis.insts[number].varies ||
-        k->analysis.insts[number].level == TGI_LEVEL_INNER ||
+    if (k->schedule->insts[number].varies ||
+        k->schedule->insts[number].level == TGI_LEVEL_INNER ||
         !(value->value || value->mask))
         return;
     if (as_mask && !value->splat_mask)
@@ -351,8 +351,8 @@ void tgi_llvm_splats_begin(tgi_llvm_kernel *k, unsigned phase)
     k->splat_lanes = k->e->lanes;
     for (uint32_t i = 1; i < k->loops->insts.n; i++) {
         const tgi_inst *inst = inst_at(k, i);
-        if (k->analysis.insts[i].level != TGI_LEVEL_INNER ||
-            inst->phase != phase || !k->analysis.insts[i].varies)
+        if (k->schedule->insts[i].level != TGI_LEVEL_INNER ||
+            inst->phase != phase || !k->schedule->insts[i].varies)
             continue;
         for (int j = 0; j < inst->n_operands; j++)
             make_splat(k, inst->operands[j], takes_mask(inst, j));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * llvm_kernel_state.h - emission state of a kernel: builder, blocks, loop
- * indices, masks, SSA values and addresses, beside the analysis that decides
+ * indices, masks, SSA values and addresses, beside the schedule that decides
  * which code is emitted.
  *
  * A loop body is emitted several times, with different lanes or masks; `values`
@@ -10,7 +10,7 @@
 #ifndef TGI_LLVM_KERNEL_STATE_H
 #define TGI_LLVM_KERNEL_STATE_H
 
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_program.h"
 
 /* Extents that are loaded once per kernel; others are loaded at each use. */
@@ -38,11 +38,11 @@ typedef struct tgi_llvm_matmul_state {
 typedef struct tgi_llvm_straightline tgi_llvm_straightline;
 
 typedef struct tgi_llvm_kernel {
-    tgi_llvm_analysis analysis;
+    const tgi_schedule *schedule;
     tgi_llvm_program *program;
     tgi_llvm_emitter *e;
     LLVMBuilderRef b;
-    const tgi_kernel_loops *loops; /* those of the analysis */
+    const tgi_kernel_loops *loops; /* those of the schedule */
 
     LLVMValueRef function;
     LLVMValueRef frame, begin, end, thread;
@@ -80,5 +80,13 @@ typedef struct tgi_llvm_kernel {
     } dims[TGI_LLVM_MAX_CACHED_DIMS];
     unsigned n_dims;
 } tgi_llvm_kernel;
+
+/* Width of the registers of code that belongs to no kernel. */
+enum { TGI_LLVM_ENTRY_BITS = 256 };
+
+static inline unsigned tgi_llvm_vector_bits(const tgi_llvm_kernel *k)
+{
+    return k->schedule ? k->schedule->vector_bits : TGI_LLVM_ENTRY_BITS;
+}
 
 #endif /* TGI_LLVM_KERNEL_STATE_H */

@@ -82,7 +82,7 @@ static LLVMValueRef look_up_by_permutation(const tgi_llvm_emitter *e,
                                            const float *table, size_t n,
                                            LLVMValueRef index)
 {
-    LLVMValueRef parts[TGI_LLVM_MAX_LANES / PERMUTE_LANES];
+    LLVMValueRef parts[TGI_MAX_LANES / PERMUTE_LANES];
     unsigned n_parts = 0;
     for (unsigned i = 0; i < e->lanes; i += PERMUTE_LANES)
         parts[n_parts++] =
@@ -91,7 +91,7 @@ static LLVMValueRef look_up_by_permutation(const tgi_llvm_emitter *e,
         return lanes_of(e, parts[0], 0, e->lanes);
 
     /* Concatenated pairwise: their number is a power of two. */
-    LLVMValueRef all[TGI_LLVM_MAX_LANES];
+    LLVMValueRef all[TGI_MAX_LANES];
     for (unsigned i = 0; i < e->lanes; i++)
         all[i] = i32_constant(e, i);
     for (unsigned n_lanes = PERMUTE_LANES; n_parts > 1; n_lanes *= 2) {

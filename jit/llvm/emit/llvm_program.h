@@ -16,12 +16,6 @@ typedef struct tgi_llvm_program {
     tgi_llvm_emitter emitter;
     void *(*alloc)(size_t bytes);
     void (*free)(void *memory);
-    /* Of the last-level cache; 0: no non-temporal stores. */
-    int64_t cache_bytes;
-    /* By buffer: a kernel, a host step or the next iteration of a loop reads
-       it; NULL: not computed. */
-    bool *is_read;
-    uint32_t op_uses[TGI_OPS][TGI_DTYPES]; /* OP insts of all kernels */
 
     LLVMTypeRef void_type, bit, i32, i64, pointer;
     LLVMTypeRef frame_type, kernel_type;

@@ -53,7 +53,7 @@ static LLVMValueRef interleave(const tgi_llvm_register_transpose *t,
                                bool upper)
 {
     const unsigned n = SUBVECTOR / t->bytes;
-    LLVMValueRef order[TGI_LLVM_MAX_LANES];
+    LLVMValueRef order[TGI_MAX_LANES];
     for (unsigned i = 0; i < lanes; i++) {
         const unsigned from = i / n * n + (upper ? n / 2 : 0) + i % n / 2;
         order[i] = LLVMConstInt(t->k->program->i32, i % 2 ? lanes + from : from,
@@ -78,7 +78,7 @@ static LLVMValueRef load_subvectors(const tgi_llvm_register_transpose *t,
                           SUBVECTOR, false);
     LLVMTypeRef type = LLVMVectorType(t->element, n);
     LLVMValueRef all[MAX_VECTOR_BYTES / SUBVECTOR];
-    LLVMValueRef order[TGI_LLVM_MAX_LANES];
+    LLVMValueRef order[TGI_MAX_LANES];
     for (unsigned i = 0; i < n_subvectors; i++) {
         all[i] = LLVMBuildLoad2(
             b, type, lowest_address(t, &t->from, line[i], e, (int)n), "");
@@ -105,11 +105,9 @@ static void transpose_vectors(const tgi_llvm_register_transpose *t,
                               LLVMValueRef line, LLVMValueRef e)
 {
     const unsigned n = SUBVECTOR / t->bytes;
-    const unsigned n_subvectors =
-        t->k->program->target->vector_bits / 8 / SUBVECTOR;
+    const unsigned n_subvectors = tgi_llvm_vector_bits(t->k) / 8 / SUBVECTOR;
     const unsigned lanes = n * n_subvectors;
-    LLVMValueRef rows[SUBVECTOR], next[SUBVECTOR],
-        row_lines[TGI_LLVM_MAX_LANES];
+    LLVMValueRef rows[SUBVECTOR], next[SUBVECTOR], row_lines[TGI_MAX_LANES];
     for (unsigned i = 0; i < n; i++) {
         for (unsigned j = 0; j < n_subvectors; j++) {
             const unsigned at = j * n + i;
@@ -170,7 +168,7 @@ void tgi_llvm_register_transpose_emit(const tgi_llvm_register_transpose *t,
 {
     LLVMValueRef zero = tgi_llvm_const_i64(t->k->program, 0);
     const int64_t n = SUBVECTOR / t->bytes;
-    const int64_t lanes = t->k->program->target->vector_bits / 8 / t->bytes;
+    const int64_t lanes = tgi_llvm_vector_bits(t->k) / 8 / t->bytes;
     LLVMValueRef lines_end = tgi_llvm_round_down(t->k, zero, t->n_lines, lanes);
     LLVMValueRef end = tgi_llvm_round_down(t->k, zero, t->n_elements, n);
     emit_loops(t, (range){zero, lines_end, lanes}, (range){zero, end, n},
@@ -193,8 +191,8 @@ void tgi_llvm_transpose_columns(tgi_llvm_kernel *k, const tgi_access *access,
         .bytes = (unsigned)tgi_dtype_bytes((int)dtype),
         .from = {.start = tgi_llvm_address_from_indices(k, access),
                  .line = tgi_llvm_stride(
-                     k, access->stride[k->analysis.vector_axis]),
-                 .is_reversed = access->stride[k->analysis.inner].is_negative},
+                     k, access->stride[k->schedule->vector_axis]),
+                 .is_reversed = access->stride[k->schedule->inner].is_negative},
         .to = {.start = to, .line = tgi_llvm_const_i64(k->program, width)},
         .n_lines = n,
         .n_elements = n_rows,

@@ -60,7 +60,7 @@ static LLVMValueRef shuffle_vectors(const tgi_llvm_straightline *group,
                                     const tgi_llvm_forwarded *lanes, unsigned n)
 {
     LLVMValueRef first = lanes[0].value, second = NULL;
-    LLVMValueRef order[TGI_LLVM_MAX_LANES];
+    LLVMValueRef order[TGI_MAX_LANES];
     const unsigned width = tgi_llvm_vector_width(first);
     bool is_same = width == n;
     if (width == 1)
@@ -120,7 +120,7 @@ static bool find_static_element(const tgi_llvm_kernel *k,
     if (access->index || access->shift || !tgi_dim_is_known(access->offset))
         return false;
     int64_t at = access->offset, index;
-    for (int axis = 0; axis <= k->analysis.inner; axis++) {
+    for (int axis = 0; axis <= k->schedule->inner; axis++) {
         const tgi_stride stride = access->stride[axis];
         if (stride.distance == 0 || !k->index[axis])
             continue;
@@ -129,7 +129,7 @@ static bool find_static_element(const tgi_llvm_kernel *k,
             return false;
         at += signed_stride(stride) * index;
     }
-    const tgi_stride step = access->stride[k->analysis.vector_axis];
+    const tgi_stride step = access->stride[k->schedule->vector_axis];
     if (!tgi_dim_is_known(step.distance))
         return false;
     *out_first = at;
@@ -181,7 +181,7 @@ LLVMValueRef tgi_llvm_forwarded_load(tgi_llvm_kernel *k,
     const tgi_llvm_forwarded *elements =
         group->forwarded[tgi_buffer_id_index(access->buffer)];
     const unsigned n = k->e->lanes;
-    tgi_llvm_forwarded lanes[TGI_LLVM_MAX_LANES];
+    tgi_llvm_forwarded lanes[TGI_MAX_LANES];
     int64_t first, step;
     if (!find_static_element(k, access, &first, &step))
         return NULL;
@@ -208,20 +208,20 @@ static unsigned access_run(const tgi_llvm_kernel *k, const tgi_access *access)
     int64_t first, step;
     if (!elements || !find_static_element(k, access, &first, &step) ||
         step != 1 || !elements[first].value)
-        return TGI_LLVM_MAX_LANES;
+        return TGI_MAX_LANES;
     const tgi_llvm_forwarded *at = &elements[first];
     const tgi_dim count =
         tgi_loops_buffer(k->program->loops, access->buffer)->count;
     unsigned n = 1;
-    while (n < TGI_LLVM_MAX_LANES && first + n < count &&
-           at[n].value == at->value && at[n].lane == at->lane + n)
+    while (n < TGI_MAX_LANES && first + n < count && at[n].value == at->value &&
+           at[n].lane == at->lane + n)
         n++;
     return n;
 }
 
 unsigned tgi_llvm_forwarded_run(const tgi_llvm_kernel *k, unsigned phase)
 {
-    unsigned run = TGI_LLVM_MAX_LANES;
+    unsigned run = TGI_MAX_LANES;
     for (size_t i = 1; i < k->loops->insts.n; i++) {
         const tgi_inst *inst = &k->loops->insts.data[i];
         if (inst->kind != TGI_INST_LOAD || inst->phase != phase ||

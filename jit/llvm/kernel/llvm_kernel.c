@@ -7,7 +7,7 @@
  * runs work items begin … end - 1. A work item is
  *   - a point of the outer axes;
  *   - in a COLUMNS kernel, several columns; in a matmul also a block of rows;
- *   - in a kernel without reductions, TGI_LLVM_ITEM_ELEMENTS elements of a row;
+ *   - in a kernel without reductions, TGI_ITEM_ELEMENTS elements of a row;
  *     consecutive items of a row are one loop;
  *   - in a transpose, a column of tiles.
  * The indices of the first item are found by division; later ones are counted
@@ -16,16 +16,14 @@
 #include "llvm/kernel/llvm_kernel.h"
 #include "llvm/columns/llvm_columns.h"
 #include "llvm/emit/llvm_access.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_cache_hints.h"
-#include "llvm/emit/llvm_cost.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_target.h"
-#include "llvm/kernel/llvm_classify.h"
 #include "llvm/rows/llvm_fission.h"
 #include "llvm/rows/llvm_non_temporal.h"
 #include "llvm/rows/llvm_rows.h"
@@ -35,34 +33,6 @@
 #include <string.h>
 
 /* -- Work items ------------------------------------------------------------ */
-
-/* True if rows can be divided: nothing is computed once per row. */
-static bool can_divide_rows(const tgi_llvm_kernel *k)
-{
-    const tgi_kernel_loops *loops = k->loops;
-    if (loops->vectors != TGI_ROWS || loops->n_phases != 1 ||
-        loops->reductions.n > 0 || !k->analysis.phases[0].has_loop)
-        return false;
-    for (size_t i = 0; i < loops->stores.n; i++)
-        if (loops->stores.data[i].level != TGI_LEVEL_INNER)
-            return false;
-    return true;
-}
-
-/* See tgi_llvm_kernel_info. */
-static int64_t axis_item_extent(const tgi_llvm_kernel *k, int axis,
-                                bool divides_rows)
-{
-    if (axis == k->analysis.inner)
-        return divides_rows ? TGI_LLVM_ITEM_ELEMENTS : 0;
-    if (axis == k->analysis.vector_axis)
-        return tgi_llvm_item_columns(&k->analysis);
-    if (k->analysis.matmul.mr && axis == k->analysis.matmul.row_axis)
-        return k->analysis.matmul.item_rows;
-    return k->analysis.transpose && axis == k->analysis.transpose->row_axis
-               ? k->analysis.transpose->item_rows
-               : 1;
-}
 
 /* Work items along an axis. */
 static LLVMValueRef n_items_along(tgi_llvm_kernel *k, int axis,
@@ -119,39 +89,25 @@ static void increment_odometer(tgi_llvm_kernel *k, const odometer *o,
     }
 }
 
-/* Inner elements of a point in a two-stage reduction; else 0. */
-static int64_t split_block_elements(const tgi_llvm_kernel *k)
-{
-    if (!k->analysis.is_split)
-        return 0;
-    if (k->loops->vectors == TGI_COLUMNS)
-        return TGI_BLOCK_ROWS;
-    unsigned phase = 0;
-    while (k->analysis.phases[phase].n_reductions == 0)
-        phase++;
-    return tgi_llvm_block_elements(&k->analysis, &k->analysis.phases[phase]);
-}
-
 static void emit_item(tgi_llvm_kernel *k, const odometer *o)
 {
-    if (k->analysis.transpose) {
-        tgi_llvm_transpose_item_emit(k,
-                                     o->index[k->analysis.transpose->row_axis],
-                                     o->index[k->analysis.inner]);
+    if (k->schedule->tiles.rows) {
+        tgi_llvm_transpose_item_emit(k, o->index[k->schedule->tiles.row_axis],
+                                     o->index[k->schedule->inner]);
         return;
     }
-    if (!k->analysis.matmul.mr)
+    if (!k->schedule->matmul.mr)
         tgi_llvm_point_addresses_emit(k);
     if (k->loops->vectors == TGI_COLUMNS) {
-        tgi_llvm_columns_emit(k, o->index[k->analysis.vector_axis]);
+        tgi_llvm_columns_emit(k, o->index[k->schedule->vector_axis]);
         return;
     }
     LLVMValueRef from = tgi_llvm_const_i64(k->program, 0);
-    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
-    if (k->analysis.is_split) {
+    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->schedule->inner]);
+    if (k->schedule->split_block) {
         LLVMValueRef size =
-            tgi_llvm_const_i64(k->program, split_block_elements(k));
-        from = tgi_llvm_mul(k->program, o->index[k->analysis.inner - 1], size);
+            tgi_llvm_const_i64(k->program, k->schedule->split_block);
+        from = tgi_llvm_mul(k->program, o->index[k->schedule->inner - 1], size);
         to = tgi_llvm_min(k->program, to, tgi_llvm_add(k->program, from, size));
     }
     tgi_llvm_rows_emit(k, from, to);
@@ -162,8 +118,8 @@ static LLVMValueRef items_of_row(tgi_llvm_kernel *k, const odometer *o,
                                  LLVMValueRef item)
 {
     return tgi_llvm_min(k->program,
-                        LLVMBuildSub(k->b, o->extent[k->analysis.inner],
-                                     o->index[k->analysis.inner], ""),
+                        LLVMBuildSub(k->b, o->extent[k->schedule->inner],
+                                     o->index[k->schedule->inner], ""),
                         LLVMBuildSub(k->b, k->end, item, ""));
 }
 
@@ -171,29 +127,27 @@ static LLVMValueRef items_of_row(tgi_llvm_kernel *k, const odometer *o,
 static void emit_row_items(tgi_llvm_kernel *k, LLVMValueRef first,
                            LLVMValueRef n)
 {
-    LLVMValueRef item_size =
-        tgi_llvm_const_i64(k->program, TGI_LLVM_ITEM_ELEMENTS);
+    LLVMValueRef item_size = tgi_llvm_const_i64(k->program, TGI_ITEM_ELEMENTS);
     LLVMValueRef from = tgi_llvm_mul(k->program, first, item_size);
     LLVMValueRef to =
         tgi_llvm_mul(k->program, tgi_llvm_add(k->program, first, n), item_size);
     to = tgi_llvm_min(k->program, to,
-                      tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]));
+                      tgi_llvm_dim(k, k->loops->extent[k->schedule->inner]));
     tgi_llvm_point_addresses_emit(k);
     tgi_llvm_rows_emit(k, from, to);
 }
 
 static void set_point(tgi_llvm_kernel *k, const odometer *o)
 {
-    for (int axis = 0; axis < k->analysis.inner; axis++)
+    for (int axis = 0; axis < k->schedule->inner; axis++)
         k->index[axis] =
-            axis == k->analysis.vector_axis ? NULL : o->index[axis];
+            axis == k->schedule->vector_axis ? NULL : o->index[axis];
 }
 
 /* True if the body is split into several loops. */
 static bool is_fissioned(const tgi_llvm_kernel *k)
 {
-    return tgi_llvm_can_fission(&k->analysis, 0) &&
-           tgi_llvm_needs_fission(&k->analysis, 0);
+    return k->schedule->phases[0].fission.n_parts > 1;
 }
 
 static bool is_one_row(const odometer *o)
@@ -205,14 +159,15 @@ static bool is_one_row(const odometer *o)
     return true;
 }
 
-static void emit_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
+static void emit_items(tgi_llvm_kernel *k)
 {
+    const int64_t *item_extent = k->schedule->item_extent;
     const bool divides_rows =
-        info->item_extent[k->analysis.inner] && !k->analysis.transpose;
+        item_extent[k->schedule->inner] && !k->schedule->tiles.rows;
     LLVMTypeRef i64 = k->program->i64;
-    odometer o = {.n = k->analysis.inner + 1};
+    odometer o = {.n = k->schedule->inner + 1};
     for (int axis = 0; axis < o.n; axis++)
-        o.extent[axis] = n_items_along(k, axis, info->item_extent[axis]);
+        o.extent[axis] = n_items_along(k, axis, item_extent[axis]);
     delinearise(k, &o, k->begin);
     /* A fissioned body stays in a loop over items: without it, LLVM hoists its
        constants and spills them, and Black-Scholes takes 10 % longer. */
@@ -245,12 +200,12 @@ static void emit_items(tgi_llvm_kernel *k, const tgi_llvm_kernel_info *info)
     LLVMValueRef carry = LLVMConstInt(k->program->bit, 1, false);
     if (divides_rows) {
         n_done = items_of_row(k, &o, item);
-        emit_row_items(k, o.index[k->analysis.inner], n_done);
-        next[k->analysis.inner] = tgi_llvm_const_i64(k->program, 0);
-        increment_odometer(k, &o, carry, k->analysis.inner - 1, next);
+        emit_row_items(k, o.index[k->schedule->inner], n_done);
+        next[k->schedule->inner] = tgi_llvm_const_i64(k->program, 0);
+        increment_odometer(k, &o, carry, k->schedule->inner - 1, next);
     } else {
         emit_item(k, &o);
-        increment_odometer(k, &o, carry, k->analysis.inner, next);
+        increment_odometer(k, &o, carry, k->schedule->inner, next);
     }
     LLVMValueRef next_item = tgi_llvm_add(k->program, item, n_done);
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
@@ -272,7 +227,8 @@ static void begin_function(tgi_llvm_kernel *k)
     k->function =
         LLVMAddFunction(k->e->module, k->loops->name, program->kernel_type);
     LLVMSetLinkage(k->function, LLVMInternalLinkage);
-    tgi_llvm_target_set_function(program->target, k->function);
+    tgi_llvm_target_set_function(program->target, k->function,
+                                 tgi_llvm_vector_bits(k));
     static const char noinline_name[] = "noinline";
     LLVMAddAttributeAtIndex(
         k->function, LLVMAttributeFunctionIndex,
@@ -292,22 +248,15 @@ static void begin_function(tgi_llvm_kernel *k)
     LLVMPositionBuilderAtEnd(k->b, first);
 }
 
-static void define_function(tgi_llvm_kernel *k, tgi_llvm_kernel_info *out)
+static void define_function(tgi_llvm_kernel *k)
 {
-    *out = (tgi_llvm_kernel_info){
-        .split_block = split_block_elements(k),
-        .cost = tgi_llvm_kernel_cost(&k->analysis),
-    };
-    for (int axis = 0; axis <= k->analysis.inner; axis++)
-        out->item_extent[axis] = axis_item_extent(k, axis, can_divide_rows(k));
     begin_function(k);
-    out->function = k->function;
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     k->e->lanes = 1;
     tgi_llvm_kernel_insts_emit(k);
     tgi_llvm_position_restore(k, block);
-    tgi_llvm_non_temporal_classify(k);
-    emit_items(k, out);
+    tgi_llvm_non_temporal_begin(k);
+    emit_items(k);
     tgi_llvm_non_temporal_fence(k);
     LLVMBuildRetVoid(k->b);
 }
@@ -345,31 +294,28 @@ bool tgi_llvm_kernel_begin(tgi_llvm_kernel *k, tgi_llvm_program *program,
         .e = &program->emitter,
         .b = program->emitter.builder,
     };
-    if (!tgi_llvm_analysis_init(&k->analysis, program, loops))
-        return false;
-    k->loops = k->analysis.loops;
+    k->schedule = loops->schedule;
+    k->loops = k->schedule->loops;
     return make_arrays(k) || tgi_llvm_fail_memory(program);
 }
 
 void tgi_llvm_kernel_end(tgi_llvm_kernel *k)
 {
-    tgi_llvm_analysis_deinit(&k->analysis);
     if (k->memory)
         k->program->free(k->memory);
 }
 
 bool tgi_llvm_kernel_define(tgi_llvm_program *program,
                             const tgi_kernel_loops *loops,
-                            tgi_llvm_kernel_info *out)
+                            LLVMValueRef *out_function)
 {
+    *out_function = NULL;
+    if (loops->is_straightline)
+        return true;
     tgi_llvm_kernel k;
-    if (tgi_llvm_kernel_begin(&k, program, loops)) {
-        if (loops->is_straightline)
-            *out = (tgi_llvm_kernel_info){
-                .cost = tgi_llvm_kernel_cost(&k.analysis)};
-        else
-            define_function(&k, out);
-    }
+    if (tgi_llvm_kernel_begin(&k, program, loops))
+        define_function(&k);
+    *out_function = k.function;
     tgi_llvm_kernel_end(&k);
     return !program->failure;
 }

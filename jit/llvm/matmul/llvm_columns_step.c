@@ -28,10 +28,10 @@ static unsigned tail_lanes(const tgi_llvm_kernel *k, LLVMValueRef n)
 {
     unsigned lanes = k->e->lanes;
     int64_t number;
-    if (!k->analysis.matmul.mr || k->analysis.matmul.n_panels > 1 ||
+    if (!k->schedule->matmul.mr || k->schedule->matmul.n_panels > 1 ||
         !tgi_llvm_is_const_i64(n, &number))
         return lanes;
-    while (lanes / 2 >= number % k->analysis.phases[0].lanes)
+    while (lanes / 2 >= number % tgi_phase_lanes(&k->schedule->phases[0]))
         lanes /= 2;
     return lanes;
 }
@@ -40,18 +40,18 @@ void tgi_llvm_columns_tail(tgi_llvm_kernel *k, LLVMValueRef column,
                            LLVMValueRef n, tgi_llvm_columns_fn *body,
                            void *user)
 {
-    const unsigned panel_width = tgi_llvm_pack_panel_width(&k->analysis);
-    if (k->analysis.phases[0].can_mask && panel_width) {
+    const unsigned panel_width = k->schedule->pack_width;
+    if (k->schedule->phases[0].can_mask && panel_width) {
         emit_tail_panels(k, column, n, panel_width, body, user);
         return;
     }
-    if (k->analysis.phases[0].can_mask) {
+    if (k->schedule->phases[0].can_mask) {
         LLVMValueRef left = LLVMBuildSub(k->b, n, column, "");
         int64_t number;
         k->e->lanes = tail_lanes(k, n);
         k->n_active_lanes =
             tgi_llvm_is_const_i64(n, &number)
-                ? (unsigned)(number % k->analysis.phases[0].lanes)
+                ? (unsigned)(number % tgi_phase_lanes(&k->schedule->phases[0]))
                 : 0;
         if (k->n_active_lanes != k->e->lanes)
             k->mask = tgi_llvm_tail_mask(k, left);
@@ -71,7 +71,7 @@ void tgi_llvm_columns_step(tgi_llvm_kernel *k, LLVMValueRef column,
                            LLVMValueRef n, tgi_llvm_columns_fn *body,
                            void *user)
 {
-    const unsigned lanes = k->analysis.phases[0].lanes;
+    const unsigned lanes = tgi_phase_lanes(&k->schedule->phases[0]);
     int64_t number;
     k->e->lanes = lanes;
     if (tgi_llvm_is_const_i64(n, &number) && number % lanes == 0) {

@@ -20,7 +20,6 @@
  */
 #include "llvm/matmul/llvm_matmul.h"
 #include "llvm/emit/llvm_access.h"
-#include "llvm/emit/llvm_cost.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
@@ -31,16 +30,13 @@
 #include "llvm/matmul/llvm_columns_step.h"
 #include "llvm/reduce/llvm_reduce.h"
 
-/* Cost of an epilogue that runs in registers, at most. */
-enum { MAX_REGISTER_EPILOGUE = 6 };
-
 /* -- Epilogue -------------------------------------------------------------- */
 
 /* Emits everything that consumes a row of C. */
 static void emit_row_epilogue(tgi_llvm_kernel *k, LLVMValueRef row,
                               LLVMValueRef results)
 {
-    k->index[k->analysis.matmul.row_axis] = row;
+    k->index[k->schedule->matmul.row_axis] = row;
     tgi_llvm_point_addresses_emit(k);
     tgi_llvm_set_reduced(k, 0, results);
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
@@ -49,15 +45,6 @@ static void emit_row_epilogue(tgi_llvm_kernel *k, LLVMValueRef row,
         tgi_llvm_point_stores_emit(k, phase);
     }
     tgi_llvm_epilogue_accumulate(k, row);
-}
-
-static unsigned epilogue_cost(const tgi_llvm_kernel *k)
-{
-    unsigned cost = tgi_llvm_epilogue_cost(&k->analysis);
-    for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (k->analysis.insts[i].level == TGI_LEVEL_POINT)
-            cost += tgi_llvm_inst_cost(&k->analysis, &k->loops->insts.data[i]);
-    return cost;
 }
 
 /* -- C on the stack -------------------------------------------------------- */
@@ -207,7 +194,7 @@ static LLVMValueRef emit_micro_kernels(tgi_llvm_kernel *k, item *it,
    one has too few accumulators to be fast. */
 static void emit_all_rows(tgi_llvm_kernel *k, item *it, int64_t m)
 {
-    const int64_t n = (m + k->analysis.matmul.mr - 1) / k->analysis.matmul.mr;
+    const int64_t n = (m + k->schedule->matmul.mr - 1) / k->schedule->matmul.mr;
     const int64_t low = m / n, n_high = m % n;
     LLVMValueRef middle = tgi_llvm_const_i64(k->program, n_high * (low + 1));
     emit_micro_kernels(k, it, tgi_llvm_const_i64(k->program, 0), middle,
@@ -220,8 +207,8 @@ static void emit_all_rows(tgi_llvm_kernel *k, item *it, int64_t m)
    item may have a remainder; its heights are balanced if two suffice. */
 static void emit_block_rows(tgi_llvm_kernel *k, item *it, int64_t m)
 {
-    const int64_t height = k->analysis.matmul.mr;
-    const int64_t last = m % k->analysis.matmul.item_rows;
+    const int64_t height = k->schedule->matmul.mr;
+    const int64_t last = m % k->schedule->matmul.item_rows;
     const int64_t n_last = (last + height - 1) / height;
     int64_t low = last % height, high_rows = last - low;
     if (low && (last / n_last == height - 1 || last % n_last == 0)) {
@@ -231,7 +218,7 @@ static void emit_block_rows(tgi_llvm_kernel *k, item *it, int64_t m)
     LLVMValueRef middle = it->end_row;
     if (low) {
         LLVMValueRef size =
-            tgi_llvm_const_i64(k->program, k->analysis.matmul.item_rows);
+            tgi_llvm_const_i64(k->program, k->schedule->matmul.item_rows);
         LLVMValueRef n = LLVMBuildSub(k->b, it->end_row, it->first_row, "");
         middle = tgi_llvm_add(k->program, it->first_row,
                               tgi_llvm_const_i64(k->program, high_rows));
@@ -275,9 +262,9 @@ static void emit_rows(tgi_llvm_kernel *k, item *it)
         tgi_llvm_panel_pack(k, &it->b_panel, it->k_from, it->k_to);
     if (it->calls_function)
         set_args(k, it);
-    const tgi_dim m = k->loops->extent[k->analysis.matmul.row_axis];
-    unsigned height = k->analysis.matmul.mr;
-    if (tgi_dim_is_known(m) && m <= k->analysis.matmul.item_rows) {
+    const tgi_dim m = k->loops->extent[k->schedule->matmul.row_axis];
+    unsigned height = k->schedule->matmul.mr;
+    if (tgi_dim_is_known(m) && m <= k->schedule->matmul.item_rows) {
         emit_all_rows(k, it, m);
         return;
     }
@@ -334,7 +321,7 @@ static void begin_k_blocks(tgi_llvm_kernel *k, item *it,
 static void emit_k_blocks(tgi_llvm_kernel *k, item *it)
 {
     tgi_llvm_loop k_blocks;
-    it->c = allocate_c(k, k->analysis.matmul.item_rows, it->first_row);
+    it->c = allocate_c(k, k->schedule->matmul.item_rows, it->first_row);
     it->accumulates = true;
     init_c(k, &it->c, it->end_row,
            tgi_llvm_matmul_start(k, it->k_from, it->k_to));
@@ -348,7 +335,7 @@ static void emit_k_blocks(tgi_llvm_kernel *k, item *it)
 static void emit_with_function(tgi_llvm_kernel *k, item *it)
 {
     tgi_llvm_loop k_blocks;
-    it->c = allocate_c(k, k->analysis.matmul.item_rows, it->first_row);
+    it->c = allocate_c(k, k->schedule->matmul.item_rows, it->first_row);
     it->c_start = make_c_start(k, it->k_from, it->k_to);
     tgi_llvm_micro_kernel_args_init(k, &it->args, it->b_panel.memory != NULL);
     if (it->has_k_blocks)
@@ -363,11 +350,11 @@ void tgi_llvm_matmul_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
                                LLVMValueRef *out_end)
 {
     LLVMValueRef size =
-        tgi_llvm_const_i64(k->program, k->analysis.matmul.item_rows);
+        tgi_llvm_const_i64(k->program, k->schedule->matmul.item_rows);
     LLVMValueRef m =
-        tgi_llvm_dim(k, k->loops->extent[k->analysis.matmul.row_axis]);
+        tgi_llvm_dim(k, k->loops->extent[k->schedule->matmul.row_axis]);
     *out_first =
-        tgi_llvm_mul(k->program, k->index[k->analysis.matmul.row_axis], size);
+        tgi_llvm_mul(k->program, k->index[k->schedule->matmul.row_axis], size);
     *out_end =
         tgi_llvm_min(k->program, m, tgi_llvm_add(k->program, *out_first, size));
 }
@@ -378,10 +365,10 @@ static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
                .k_to = to,
                .calls_function = tgi_llvm_micro_kernel_is_function(k)};
     int64_t n;
-    it.has_k_blocks = !k->analysis.is_split &&
+    it.has_k_blocks = !k->schedule->split_block &&
                       !(tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS);
     tgi_llvm_matmul_item_rows(k, &it.first_row, &it.end_row);
-    if (it.calls_function && epilogue_cost(k) <= MAX_REGISTER_EPILOGUE)
+    if (it.calls_function && k->schedule->matmul.epilogue_in_registers)
         tgi_llvm_target_skip_post_ra_scheduler(k->function);
     return it;
 }
@@ -389,10 +376,10 @@ static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
 void tgi_llvm_matmul_item_emit(tgi_llvm_kernel *k, LLVMValueRef from,
                                LLVMValueRef to)
 {
-    LLVMValueRef block = k->index[k->analysis.matmul.row_axis];
+    LLVMValueRef block = k->index[k->schedule->matmul.row_axis];
     item it = begin_item(k, from, to);
     tgi_llvm_column_epilogue_begin(k);
-    if (k->analysis.matmul.packs_b ||
+    if (k->schedule->matmul.packs_b ||
         (it.calls_function && tgi_llvm_micro_kernel_needs_packing(k)))
         it.b_panel.memory = tgi_llvm_stack_array(
             k, tgi_llvm_element_type(k->e, tgi_llvm_matmul_dtype(k)),
@@ -402,13 +389,13 @@ void tgi_llvm_matmul_item_emit(tgi_llvm_kernel *k, LLVMValueRef from,
     } else if (it.has_k_blocks) {
         emit_k_blocks(k, &it);
     } else {
-        it.epilogue_in_registers = epilogue_cost(k) <= MAX_REGISTER_EPILOGUE;
+        it.epilogue_in_registers = k->schedule->matmul.epilogue_in_registers;
         if (!it.epilogue_in_registers)
-            it.c = allocate_c(k, k->analysis.matmul.mr, it.first_row);
+            it.c = allocate_c(k, k->schedule->matmul.mr, it.first_row);
         emit_rows(k, &it);
     }
     tgi_llvm_column_epilogue_end(k);
-    k->index[k->analysis.matmul.row_axis] = block;
+    k->index[k->schedule->matmul.row_axis] = block;
 }
 
 /* -- Several panels -------------------------------------------------------- */
@@ -428,7 +415,7 @@ static c_buffer panel_c(tgi_llvm_kernel *k, const panels_c *s,
     LLVMValueRef width = tgi_llvm_const_i64(program, s->all.width);
     LLVMValueRef from_first = LLVMBuildSub(k->b, column, s->column, "");
     LLVMValueRef size = tgi_llvm_const_i64(
-        program, k->analysis.matmul.item_rows * (int64_t)s->all.width);
+        program, k->schedule->matmul.item_rows * (int64_t)s->all.width);
     c_buffer at = s->all;
     at.column = tgi_llvm_add(
         program,
@@ -442,7 +429,7 @@ static void emit_panel_epilogue(tgi_llvm_kernel *k, LLVMValueRef column,
 {
     const panels_c *s = user;
     const c_buffer c = panel_c(k, s, column);
-    k->index[k->analysis.vector_axis] = column;
+    k->index[k->schedule->vector_axis] = column;
     tgi_llvm_column_epilogue_begin(k);
     emit_rows_epilogue(k, &c, s->it->first_row, s->it->end_row);
     tgi_llvm_column_epilogue_end(k);
@@ -451,10 +438,10 @@ static void emit_panel_epilogue(tgi_llvm_kernel *k, LLVMValueRef column,
 void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
                                  LLVMValueRef n)
 {
-    const unsigned lanes = k->e->lanes, n_panels = k->analysis.matmul.n_panels;
+    const unsigned lanes = k->e->lanes, n_panels = k->schedule->matmul.n_panels;
     LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
-    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
-    LLVMValueRef block = k->index[k->analysis.matmul.row_axis];
+    LLVMValueRef to = tgi_llvm_dim(k, k->loops->extent[k->schedule->inner]);
+    LLVMValueRef block = k->index[k->schedule->matmul.row_axis];
     LLVMValueRef end = tgi_llvm_min(
         k->program, n,
         tgi_llvm_add(k->program, column,
@@ -462,7 +449,7 @@ void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
     item it = begin_item(k, zero, to);
     panels_c s = {.it = &it,
                   .column = column,
-                  .all = allocate_c(k, k->analysis.matmul.item_rows * n_panels,
+                  .all = allocate_c(k, k->schedule->matmul.item_rows * n_panels,
                                     it.first_row)};
     LLVMValueRef start = tgi_llvm_matmul_start(k, zero, to);
     tgi_llvm_loop k_blocks, along;
@@ -479,7 +466,7 @@ void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
 
     begin_k_blocks(k, &it, &k_blocks);
     tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
-    k->index[k->analysis.vector_axis] = along.index;
+    k->index[k->schedule->vector_axis] = along.index;
     it.c = panel_c(k, &s, along.index);
     emit_rows(k, &it);
     tgi_llvm_loop_end(k, &along, NULL);
@@ -489,6 +476,6 @@ void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
     tgi_llvm_columns_step(k, along.index, n, emit_panel_epilogue, &s);
     k->e->lanes = lanes;
     tgi_llvm_loop_end(k, &along, NULL);
-    k->index[k->analysis.vector_axis] = NULL;
-    k->index[k->analysis.matmul.row_axis] = block;
+    k->index[k->schedule->vector_axis] = NULL;
+    k->index[k->schedule->matmul.row_axis] = block;
 }

@@ -2,7 +2,6 @@
 /*
  * llvm_matmul.h - matmul C = A B, shared by
  *
- *   llvm_matmul_tiling.c          which kernels are matmuls; sizes of blocks
  *   llvm_micro_kernel.c           the micro-kernel, packing, prefetch
  *   llvm_micro_kernel_function.c  micro-kernels that a program shares
  *   llvm_matmul.c                 work items: rows, k-blocks, panels
@@ -18,30 +17,19 @@
 
 enum { TGI_LLVM_MAX_MR = 12 }; /* rows of a micro-kernel */
 
-static inline const tgi_reduction *
-tgi_llvm_matmul_reduction(const tgi_llvm_analysis *a)
-{
-    return &a->loops->reductions.data[0];
-}
-
 static inline tg_dtype tgi_llvm_matmul_dtype(const tgi_llvm_kernel *k)
 {
-    return (tg_dtype)tgi_llvm_matmul_reduction(&k->analysis)->dtype;
-}
-
-/* The inst that computes an element of B. */
-static inline uint32_t tgi_llvm_operand_b_inst(const tgi_llvm_analysis *a)
-{
-    const tgi_reduction *r = tgi_llvm_matmul_reduction(a);
-    return a->insts[r->value].varies ? r->value : r->other;
+    return (tg_dtype)tgi_schedule_matmul_reduction(k->schedule)->dtype;
 }
 
 /* The access of an operand's load. */
-const tgi_access *tgi_llvm_operand_access(const tgi_llvm_analysis *a,
-                                          uint8_t operand);
-
-/* True if C has too few rows for packing B to pay. */
-bool tgi_llvm_matmul_has_few_rows(const tgi_llvm_analysis *a);
+static inline const tgi_access *
+tgi_llvm_operand_access(const tgi_llvm_kernel *k, uint8_t operand)
+{
+    const tgi_matmul_schedule *m = &k->schedule->matmul;
+    return &k->loops->accesses
+                .data[operand == TGI_OPERAND_A ? m->a_access : m->b_access];
+}
 
 /* A k-block of B on the stack, one vector wide. `memory` NULL: B is read where
    it is. */
@@ -79,8 +67,7 @@ typedef struct tgi_llvm_micro_kernel_args {
 
 /* True if the function can read B only from a packed panel. */
 bool tgi_llvm_micro_kernel_needs_packing(const tgi_llvm_kernel *k);
-/* True if the matmul calls a function at the current lanes: both operands are
-   plain loads, k is large enough, and there is nothing to prefetch. */
+/* True if the matmul calls a function at the current lanes. */
 bool tgi_llvm_micro_kernel_is_function(const tgi_llvm_kernel *k);
 
 /* Sets the arguments that hold for all k-blocks of the columns at k->index. */
@@ -97,11 +84,6 @@ void tgi_llvm_micro_kernel_call(tgi_llvm_kernel *k,
 
 /* -- Prefetch -------------------------------------------------------------- */
 
-/* Bytes of an operand of one matmul of a batch, if micro-kernels prefetch the
-   operand of the next one; else 0. */
-int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_analysis *a,
-                                       uint8_t operand);
-
 /* Prefetches the results of a micro-kernel for writing, and its share of the
    next operands of the batch. */
 void tgi_llvm_micro_kernel_prefetch(tgi_llvm_kernel *k, LLVMValueRef row,
@@ -115,13 +97,6 @@ void tgi_llvm_matmul_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
 
 /* -- llvm_matmul_epilogue.c ------------------------------------------------ */
 
-/* Sets k->analysis.matmul.reduces_rows and reduces_columns. */
-void tgi_llvm_epilogue_classify(tgi_llvm_analysis *a);
-/* Cost of the reduction epilogues per element, as tgi_llvm_inst_cost. */
-unsigned tgi_llvm_epilogue_cost(const tgi_llvm_analysis *a);
-/* Bytes of the partial results per row that stay on the stack between
-   columns. */
-int64_t tgi_llvm_row_epilogue_bytes(const tgi_llvm_analysis *a);
 /* Accumulates the values of a row, of the columns at k->index. */
 void tgi_llvm_epilogue_accumulate(tgi_llvm_kernel *k, LLVMValueRef row);
 
@@ -139,10 +114,6 @@ void tgi_llvm_column_epilogue_set(tgi_llvm_kernel *k,
 void tgi_llvm_column_epilogue_get(const tgi_llvm_kernel *k, LLVMValueRef *out);
 
 /* -- Interface ------------------------------------------------------------- */
-
-/* Decides whether a kernel is a matmul, and its tiling; returns the lanes of
-   its micro-kernel, or 0. Refines whether columns can be masked. */
-unsigned tgi_llvm_matmul_classify(tgi_llvm_analysis *a);
 
 /* Emits the rows of the work item at k->index, for the columns there; from …
    to - 1 of k. */

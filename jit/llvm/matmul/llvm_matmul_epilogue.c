@@ -17,7 +17,7 @@
  * value, which does not change the result.
  */
 #include "llvm/emit/llvm_access.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
@@ -28,77 +28,24 @@
 
 /* -- Facts ----------------------------------------------------------------- */
 
-static const tgi_loop_store *store_at(const tgi_llvm_analysis *a, size_t i)
+static const tgi_loop_store *store_at(const tgi_schedule *s, size_t i)
 {
-    return &a->loops->stores.data[i];
+    return &s->loops->stores.data[i];
 }
 
-static tg_dtype value_dtype(const tgi_llvm_analysis *a,
-                            const tgi_loop_store *store)
+static tg_dtype value_dtype(const tgi_schedule *s, const tgi_loop_store *store)
 {
-    return (tg_dtype)a->loops->insts.data[store->value].dtype;
+    return (tg_dtype)s->loops->insts.data[store->value].dtype;
 }
 
-static bool reduces_row(const tgi_llvm_analysis *a, size_t i)
+static bool reduces_row(const tgi_schedule *s, size_t i)
 {
-    return store_at(a, i)->epilogue_op && store_at(a, i)->along_rows;
+    return store_at(s, i)->epilogue_op && store_at(s, i)->along_rows;
 }
 
-static bool reduces_column(const tgi_llvm_analysis *a, size_t i)
+static bool reduces_column(const tgi_schedule *s, size_t i)
 {
-    return store_at(a, i)->epilogue_op && !store_at(a, i)->along_rows;
-}
-
-void tgi_llvm_epilogue_classify(tgi_llvm_analysis *a)
-{
-    a->matmul.reduces_rows = a->matmul.reduces_columns = false;
-    for (size_t i = 0; i < a->loops->stores.n; i++) {
-        a->matmul.reduces_rows |= reduces_row(a, i);
-        a->matmul.reduces_columns |= reduces_column(a, i);
-    }
-}
-
-/* Lanes of the reduction tree that a row reaches, rounded up to a power of
-   two. */
-static unsigned tree_lanes(const tgi_llvm_analysis *a,
-                           const tgi_loop_store *store)
-{
-    const tgi_dim n = a->loops->extent[a->vector_axis];
-    unsigned lanes = (unsigned)tgi_tree_lanes((int)value_dtype(a, store));
-    while (lanes / 2 >= n)
-        lanes /= 2;
-    return lanes;
-}
-
-/* True if a row fits one vector. */
-static bool is_one_vector(const tgi_llvm_analysis *a)
-{
-    const tgi_dim n = a->loops->extent[a->vector_axis];
-    return n == a->phases[0].lanes ||
-           (n < a->phases[0].lanes && a->phases[0].can_mask);
-}
-
-unsigned tgi_llvm_epilogue_cost(const tgi_llvm_analysis *a)
-{
-    enum { COLUMN_COST = 1, LANES_COST = 3, VECTOR_COST = 8 };
-    unsigned cost = 0;
-    for (size_t i = 0; i < a->loops->stores.n; i++)
-        if (reduces_column(a, i))
-            cost += COLUMN_COST;
-        else if (reduces_row(a, i))
-            cost += is_one_vector(a) ? VECTOR_COST : LANES_COST;
-    return cost;
-}
-
-int64_t tgi_llvm_row_epilogue_bytes(const tgi_llvm_analysis *a)
-{
-    int64_t bytes = 0;
-    for (size_t i = 0; i < a->loops->stores.n && !is_one_vector(a); i++)
-        if (reduces_row(a, i))
-            bytes +=
-                tree_lanes(a, store_at(a, i)) *
-                (int64_t)tgi_dtype_bytes((int)value_dtype(a, store_at(a, i)));
-    return bytes;
+    return store_at(s, i)->epilogue_op && !store_at(s, i)->along_rows;
 }
 
 /* -- Partial results ------------------------------------------------------- */
@@ -106,7 +53,7 @@ int64_t tgi_llvm_row_epilogue_bytes(const tgi_llvm_analysis *a)
 static LLVMValueRef start_value(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     return tgi_emit_start_of(store->epilogue_op,
-                             value_dtype(&k->analysis, store))(&k->e->base);
+                             value_dtype(k->schedule, store))(&k->e->base);
 }
 
 static LLVMValueRef partial_address(tgi_llvm_kernel *k, size_t i,
@@ -115,14 +62,14 @@ static LLVMValueRef partial_address(tgi_llvm_kernel *k, size_t i,
     return LLVMBuildGEP2(
         k->b,
         tgi_llvm_element_type(
-            k->e, value_dtype(&k->analysis, store_at(&k->analysis, i))),
+            k->e, value_dtype(k->schedule, store_at(k->schedule, i))),
         k->matmul.partials[i], &element, 1, "");
 }
 
 static LLVMValueRef load_partial(tgi_llvm_kernel *k, size_t i,
                                  LLVMValueRef element)
 {
-    const tg_dtype dtype = value_dtype(&k->analysis, store_at(&k->analysis, i));
+    const tg_dtype dtype = value_dtype(k->schedule, store_at(k->schedule, i));
     LLVMValueRef value = LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, dtype),
                                         partial_address(k, i, element), "");
     LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
@@ -135,7 +82,7 @@ static void store_partial(tgi_llvm_kernel *k, size_t i, LLVMValueRef element,
     LLVMSetAlignment(
         LLVMBuildStore(k->b, value, partial_address(k, i, element)),
         (unsigned)tgi_dtype_bytes(
-            (int)value_dtype(&k->analysis, store_at(&k->analysis, i))));
+            (int)value_dtype(k->schedule, store_at(k->schedule, i))));
 }
 
 /* A partial result, and the value at k->index, of the current lanes. */
@@ -144,7 +91,7 @@ static LLVMValueRef combine_value(tgi_llvm_kernel *k,
                                   LLVMValueRef part)
 {
     return tgi_llvm_reduce_combine_op(k, store->epilogue_op,
-                                      value_dtype(&k->analysis, store), part,
+                                      value_dtype(k->schedule, store), part,
                                       tgi_llvm_value_of(k, store->value));
 }
 
@@ -153,15 +100,15 @@ static LLVMValueRef combine_value(tgi_llvm_kernel *k,
 void tgi_llvm_column_epilogue_begin(tgi_llvm_kernel *k)
 {
     for (size_t i = 0; i < k->loops->stores.n; i++) {
-        if (!reduces_column(&k->analysis, i))
+        if (!reduces_column(k->schedule, i))
             continue;
         k->matmul.partials[i] = tgi_llvm_stack_array(
             k,
             tgi_llvm_element_type(
-                k->e, value_dtype(&k->analysis, store_at(&k->analysis, i))),
+                k->e, value_dtype(k->schedule, store_at(k->schedule, i))),
             k->e->lanes);
         store_partial(k, i, tgi_llvm_const_i64(k->program, 0),
-                      start_value(k, store_at(&k->analysis, i)));
+                      start_value(k, store_at(k->schedule, i)));
     }
 }
 
@@ -169,7 +116,7 @@ unsigned tgi_llvm_column_epilogue_load(tgi_llvm_kernel *k, LLVMValueRef *out)
 {
     unsigned n = 0;
     for (size_t i = 0; i < k->loops->stores.n; i++)
-        if (reduces_column(&k->analysis, i))
+        if (reduces_column(k->schedule, i))
             out[n++] = k->matmul.column_partials[i] =
                 load_partial(k, i, tgi_llvm_const_i64(k->program, 0));
     return n;
@@ -179,35 +126,35 @@ void tgi_llvm_column_epilogue_set(tgi_llvm_kernel *k,
                                   const LLVMValueRef *values)
 {
     for (size_t i = 0, n = 0; i < k->loops->stores.n; i++)
-        if (reduces_column(&k->analysis, i))
+        if (reduces_column(k->schedule, i))
             k->matmul.column_partials[i] = values[n++];
 }
 
 void tgi_llvm_column_epilogue_get(const tgi_llvm_kernel *k, LLVMValueRef *out)
 {
     for (size_t i = 0, n = 0; i < k->loops->stores.n; i++)
-        if (reduces_column(&k->analysis, i))
+        if (reduces_column(k->schedule, i))
             out[n++] = k->matmul.column_partials[i];
 }
 
 void tgi_llvm_column_epilogue_store(tgi_llvm_kernel *k)
 {
     for (size_t i = 0; i < k->loops->stores.n; i++)
-        if (reduces_column(&k->analysis, i))
+        if (reduces_column(k->schedule, i))
             store_partial(k, i, tgi_llvm_const_i64(k->program, 0),
                           k->matmul.column_partials[i]);
 }
 
 void tgi_llvm_column_epilogue_end(tgi_llvm_kernel *k)
 {
-    if (!k->analysis.matmul.reduces_columns)
+    if (!k->schedule->matmul.reduces_columns)
         return;
-    k->index[k->analysis.matmul.row_axis] = NULL;
+    k->index[k->schedule->matmul.row_axis] = NULL;
     tgi_llvm_point_addresses_emit(k);
     for (size_t i = 0; i < k->loops->stores.n; i++)
-        if (reduces_column(&k->analysis, i))
+        if (reduces_column(k->schedule, i))
             tgi_llvm_store_value(
-                k, tgi_llvm_store_access(k, store_at(&k->analysis, i)),
+                k, tgi_llvm_store_access(k, store_at(k->schedule, i)),
                 load_partial(k, i, tgi_llvm_const_i64(k->program, 0)));
 }
 
@@ -222,7 +169,7 @@ static void store_reduced(tgi_llvm_kernel *k, const tgi_loop_store *store,
     k->mask = NULL;
     k->n_active_lanes = 0;
     LLVMValueRef all = tgi_llvm_horizontal_reduce_op(
-        k, store->epilogue_op, value_dtype(&k->analysis, store), vectors, n);
+        k, store->epilogue_op, value_dtype(k->schedule, store), vectors, n);
     tgi_llvm_store_value(k, tgi_llvm_store_access(k, store), all);
     k->e->lanes = lanes;
     k->mask = mask;
@@ -242,23 +189,24 @@ static LLVMValueRef lane_offset(tgi_llvm_kernel *k, LLVMValueRef row,
                                 LLVMValueRef lane)
 {
     const tgi_llvm_program *program = k->program;
-    const int64_t width = k->analysis.phases[0].lanes;
+    const int64_t width = tgi_phase_lanes(&k->schedule->phases[0]);
     LLVMValueRef at =
         tgi_llvm_mul(program, LLVMBuildSub(k->b, row, k->matmul.first_row, ""),
                      tgi_llvm_const_i64(program, width));
     LLVMValueRef vector =
         LLVMBuildAnd(k->b, lane, tgi_llvm_const_i64(program, -width), "");
-    at = tgi_llvm_add(program, at,
-                      tgi_llvm_mul(program, vector,
-                                   tgi_llvm_const_i64(
-                                       program, k->analysis.matmul.item_rows)));
+    at =
+        tgi_llvm_add(program, at,
+                     tgi_llvm_mul(program, vector,
+                                  tgi_llvm_const_i64(
+                                      program, k->schedule->matmul.item_rows)));
     return tgi_llvm_add(program, at, LLVMBuildSub(k->b, lane, vector, ""));
 }
 
 static void accumulate_row(tgi_llvm_kernel *k, size_t i, LLVMValueRef row)
 {
-    const tgi_loop_store *store = store_at(&k->analysis, i);
-    if (is_one_vector(&k->analysis)) {
+    const tgi_loop_store *store = store_at(k->schedule, i);
+    if (tgi_schedule_row_fits_vector(k->schedule)) {
         LLVMValueRef start = start_value(k, store);
         LLVMValueRef lanes =
             select_active(k, combine_value(k, store, start), start);
@@ -266,8 +214,9 @@ static void accumulate_row(tgi_llvm_kernel *k, size_t i, LLVMValueRef row)
         return;
     }
     LLVMValueRef lane = LLVMBuildAnd(
-        k->b, k->index[k->analysis.vector_axis],
-        tgi_llvm_const_i64(k->program, tree_lanes(&k->analysis, store) - 1),
+        k->b, k->index[k->schedule->vector_axis],
+        tgi_llvm_const_i64(k->program,
+                           tgi_schedule_epilogue_lanes(k->schedule, store) - 1),
         "");
     LLVMValueRef at = lane_offset(k, row, lane);
     LLVMValueRef before = load_partial(k, i, at);
@@ -278,26 +227,27 @@ static void accumulate_row(tgi_llvm_kernel *k, size_t i, LLVMValueRef row)
 void tgi_llvm_row_epilogue_begin(tgi_llvm_kernel *k)
 {
     LLVMValueRef end;
-    if (is_one_vector(&k->analysis))
+    if (tgi_schedule_row_fits_vector(k->schedule))
         return;
     tgi_llvm_matmul_item_rows(k, &k->matmul.first_row, &end);
     for (size_t i = 0; i < k->loops->stores.n; i++) {
-        if (!reduces_row(&k->analysis, i))
+        if (!reduces_row(k->schedule, i))
             continue;
-        const unsigned n = (unsigned)k->analysis.matmul.item_rows *
-                           tree_lanes(&k->analysis, store_at(&k->analysis, i));
+        const unsigned n =
+            (unsigned)k->schedule->matmul.item_rows *
+            tgi_schedule_epilogue_lanes(k->schedule, store_at(k->schedule, i));
         tgi_llvm_loop loop;
         k->matmul.partials[i] = tgi_llvm_stack_array(
             k,
             tgi_llvm_element_type(
-                k->e, value_dtype(&k->analysis, store_at(&k->analysis, i))),
+                k->e, value_dtype(k->schedule, store_at(k->schedule, i))),
             n);
         LLVMSetAlignment(k->matmul.partials[i], TGI_PANEL_ROW_BYTES);
         tgi_llvm_loop_begin_nonempty(
             k, &loop, tgi_llvm_const_i64(k->program, 0),
             tgi_llvm_const_i64(k->program, n), k->e->lanes);
         store_partial(k, i, loop.index,
-                      start_value(k, store_at(&k->analysis, i)));
+                      start_value(k, store_at(k->schedule, i)));
         tgi_llvm_loop_end(k, &loop, NULL);
     }
 }
@@ -305,29 +255,30 @@ void tgi_llvm_row_epilogue_begin(tgi_llvm_kernel *k)
 void tgi_llvm_row_epilogue_end(tgi_llvm_kernel *k)
 {
     const unsigned step = k->e->lanes;
-    LLVMValueRef block = k->index[k->analysis.matmul.row_axis], first, end;
+    LLVMValueRef block = k->index[k->schedule->matmul.row_axis], first, end;
     tgi_llvm_loop loop;
-    if (is_one_vector(&k->analysis))
+    if (tgi_schedule_row_fits_vector(k->schedule))
         return;
     tgi_llvm_matmul_item_rows(k, &first, &end);
     tgi_llvm_loop_begin_nonempty(k, &loop, first, end, 1);
-    k->index[k->analysis.matmul.row_axis] = loop.index;
+    k->index[k->schedule->matmul.row_axis] = loop.index;
     tgi_llvm_point_addresses_emit(k);
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         LLVMValueRef vectors[TGI_LANES_4];
-        if (!reduces_row(&k->analysis, i))
+        if (!reduces_row(k->schedule, i))
             continue;
         const unsigned n =
-            tree_lanes(&k->analysis, store_at(&k->analysis, i)) / step;
+            tgi_schedule_epilogue_lanes(k->schedule, store_at(k->schedule, i)) /
+            step;
         for (unsigned j = 0; j < n; j++)
             vectors[j] = load_partial(
                 k, i,
                 lane_offset(k, loop.index,
                             tgi_llvm_const_i64(k->program, j * step)));
-        store_reduced(k, store_at(&k->analysis, i), vectors, n);
+        store_reduced(k, store_at(k->schedule, i), vectors, n);
     }
     tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->analysis.matmul.row_axis] = block;
+    k->index[k->schedule->matmul.row_axis] = block;
 }
 
 /* -- Both ------------------------------------------------------------------ */
@@ -335,9 +286,9 @@ void tgi_llvm_row_epilogue_end(tgi_llvm_kernel *k)
 void tgi_llvm_epilogue_accumulate(tgi_llvm_kernel *k, LLVMValueRef row)
 {
     for (size_t i = 0; i < k->loops->stores.n; i++)
-        if (reduces_row(&k->analysis, i))
+        if (reduces_row(k->schedule, i))
             accumulate_row(k, i, row);
-        else if (reduces_column(&k->analysis, i))
+        else if (reduces_column(k->schedule, i))
             k->matmul.column_partials[i] = combine_value(
-                k, store_at(&k->analysis, i), k->matmul.column_partials[i]);
+                k, store_at(k->schedule, i), k->matmul.column_partials[i]);
 }

@@ -6,7 +6,7 @@
  * memory, are packed on the stack, a k-block at a time.
  */
 #include "llvm/emit/llvm_access.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_cache_hints.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
@@ -19,12 +19,8 @@
 #include "llvm/reduce/llvm_reduce.h"
 
 enum {
-    LINE = 64,           /* bytes of a cache line */
-    MAX_UNROLLED_K = 16, /* steps of k without a loop */
-    /* Batches of small matmuls: bytes of an operand that is prefetched, and
-       multiply-adds of a matmul that does so. */
-    MAX_PREFETCH_BYTES = 64 << 10,
-    MIN_PREFETCH_FMAS = 1 << 14
+    LINE = 64,          /* bytes of a cache line */
+    MAX_UNROLLED_K = 16 /* steps of k without a loop */
 };
 
 /* -- Accumulators ---------------------------------------------------------- */
@@ -32,11 +28,11 @@ enum {
 /* The address of an operand at k->index, but at column 0 and k = 0. */
 static LLVMValueRef operand_start(tgi_llvm_kernel *k, uint8_t operand)
 {
-    LLVMValueRef column = k->index[k->analysis.vector_axis];
-    k->index[k->analysis.vector_axis] = k->index[k->analysis.inner] = NULL;
-    LLVMValueRef start = tgi_llvm_address_from_indices(
-        k, tgi_llvm_operand_access(&k->analysis, operand));
-    k->index[k->analysis.vector_axis] = column;
+    LLVMValueRef column = k->index[k->schedule->vector_axis];
+    k->index[k->schedule->vector_axis] = k->index[k->schedule->inner] = NULL;
+    LLVMValueRef start =
+        tgi_llvm_address_from_indices(k, tgi_llvm_operand_access(k, operand));
+    k->index[k->schedule->vector_axis] = column;
     return start;
 }
 
@@ -44,14 +40,15 @@ static LLVMValueRef operand_start(tgi_llvm_kernel *k, uint8_t operand)
 static void emit_operand(tgi_llvm_kernel *k, uint8_t operand)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if ((k->analysis.insts[i].operands & operand) &&
-            k->analysis.insts[i].level != TGI_LEVEL_KERNEL)
+        if ((k->schedule->insts[i].operands & operand) &&
+            k->schedule->insts[i].level != TGI_LEVEL_KERNEL)
             tgi_llvm_inst_emit(k, i);
 }
 
 static LLVMTypeRef vector_type(const tgi_llvm_kernel *k)
 {
-    return tgi_llvm_type(k->e, tgi_llvm_matmul_reduction(&k->analysis)->dtype);
+    return tgi_llvm_type(k->e,
+                         tgi_schedule_matmul_reduction(k->schedule)->dtype);
 }
 
 /* A micro-kernel, while it is emitted. */
@@ -65,7 +62,7 @@ typedef struct tile_state {
 static void set_operand_start(tgi_llvm_kernel *k, uint8_t operand,
                               LLVMValueRef start)
 {
-    k->matmul.row_starts[tgi_llvm_operand_access(&k->analysis, operand) -
+    k->matmul.row_starts[tgi_llvm_operand_access(k, operand) -
                          k->loops->accesses.data] = start;
 }
 
@@ -76,12 +73,11 @@ static void begin_micro_kernel(tgi_llvm_kernel *k, tile_state *t,
         tgi_llvm_accumulator state;
         tgi_llvm_reduce_start(k, 0, false, &state);
         t->tile->acc[r] = state.part[0];
-        k->index[k->analysis.matmul.row_axis] =
+        k->index[k->schedule->matmul.row_axis] =
             tgi_llvm_add(k->program, row, tgi_llvm_const_i64(k->program, r));
-        t->a_starts[r] = operand_start(k, TGI_LLVM_OPERAND_A);
+        t->a_starts[r] = operand_start(k, TGI_OPERAND_A);
     }
-    set_operand_start(k, TGI_LLVM_OPERAND_B,
-                      operand_start(k, TGI_LLVM_OPERAND_B));
+    set_operand_start(k, TGI_OPERAND_B, operand_start(k, TGI_OPERAND_B));
 }
 
 static LLVMValueRef panel_row_address(tgi_llvm_kernel *k,
@@ -96,28 +92,28 @@ static void emit_b_row(tgi_llvm_kernel *k, const tgi_llvm_packed_panel *p,
                        LLVMValueRef at)
 {
     if (!p->memory) {
-        emit_operand(k, TGI_LLVM_OPERAND_B);
+        emit_operand(k, TGI_OPERAND_B);
         return;
     }
     LLVMValueRef row =
         LLVMBuildLoad2(k->b, vector_type(k), panel_row_address(k, p, at), "");
     LLVMSetAlignment(row, 4);
-    k->values[tgi_llvm_operand_b_inst(&k->analysis)].value = row;
+    k->values[tgi_schedule_operand_b(k->schedule)].value = row;
 }
 
 /* One step of k: loads a row of B, and for every row an element of A. */
 static void emit_k_step(tgi_llvm_kernel *k, tile_state *t, LLVMValueRef at)
 {
-    k->index[k->analysis.inner] = at;
+    k->index[k->schedule->inner] = at;
     emit_b_row(k, t->tile->b_panel, at);
     for (unsigned r = 0; r < t->n_rows; r++) {
         tgi_llvm_accumulator state = {{t->tile->acc[r]}};
-        set_operand_start(k, TGI_LLVM_OPERAND_A, t->a_starts[r]);
-        emit_operand(k, TGI_LLVM_OPERAND_A);
+        set_operand_start(k, TGI_OPERAND_A, t->a_starts[r]);
+        emit_operand(k, TGI_OPERAND_A);
         tgi_llvm_reduce_step(k, 0, false, &state);
         t->tile->acc[r] = state.part[0];
     }
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = NULL;
 }
 
 void tgi_llvm_micro_kernel_emit(tgi_llvm_kernel *k, tgi_llvm_micro_kernel *tile,
@@ -155,15 +151,15 @@ static void pack_transposed(tgi_llvm_kernel *k,
     LLVMValueRef n = tgi_llvm_const_i64(k->program, k->e->lanes);
     if (k->mask) {
         LLVMValueRef left = LLVMBuildSub(
-            k->b, tgi_llvm_dim(k, k->loops->extent[k->analysis.vector_axis]),
-            k->index[k->analysis.vector_axis], "");
+            k->b, tgi_llvm_dim(k, k->loops->extent[k->schedule->vector_axis]),
+            k->index[k->schedule->vector_axis], "");
         n = tgi_llvm_min(k->program, n, left);
     }
-    k->index[k->analysis.inner] = from;
-    tgi_llvm_transpose_columns(
-        k, tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B),
-        panel->memory, k->e->lanes, n, LLVMBuildSub(k->b, to, from, ""));
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = from;
+    tgi_llvm_transpose_columns(k, tgi_llvm_operand_access(k, TGI_OPERAND_B),
+                               panel->memory, k->e->lanes, n,
+                               LLVMBuildSub(k->b, to, from, ""));
+    k->index[k->schedule->inner] = NULL;
 }
 
 void tgi_llvm_panel_pack(tgi_llvm_kernel *k, tgi_llvm_packed_panel *panel,
@@ -171,51 +167,26 @@ void tgi_llvm_panel_pack(tgi_llvm_kernel *k, tgi_llvm_packed_panel *panel,
 {
     tgi_llvm_loop loop;
     panel->first_k = from;
-    if (k->analysis.matmul.transposes_b) {
+    if (k->schedule->matmul.transposes_b) {
         pack_transposed(k, panel, from, to);
         return;
     }
-    set_operand_start(k, TGI_LLVM_OPERAND_B,
-                      operand_start(k, TGI_LLVM_OPERAND_B));
+    set_operand_start(k, TGI_OPERAND_B, operand_start(k, TGI_OPERAND_B));
     k->row_starts = k->matmul.row_starts;
     tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
-    k->index[k->analysis.inner] = loop.index;
-    emit_operand(k, TGI_LLVM_OPERAND_B);
+    k->index[k->schedule->inner] = loop.index;
+    emit_operand(k, TGI_OPERAND_B);
     LLVMSetAlignment(
         LLVMBuildStore(
-            k->b, tgi_llvm_value_of(k, tgi_llvm_operand_b_inst(&k->analysis)),
+            k->b, tgi_llvm_value_of(k, tgi_schedule_operand_b(k->schedule)),
             panel_row_address(k, panel, loop.index)),
         4);
     tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = NULL;
     k->row_starts = NULL;
 }
 
 /* -- Prefetch -------------------------------------------------------------- */
-
-int64_t tgi_llvm_matmul_prefetch_bytes(const tgi_llvm_analysis *a,
-                                       uint8_t operand)
-{
-    const int axis = a->matmul.row_axis;
-    const tgi_dim m = a->loops->extent[axis];
-    const tgi_dim n = a->loops->extent[a->vector_axis];
-    const tgi_dim inner = a->loops->extent[a->inner];
-    const tgi_access *access = tgi_llvm_operand_access(a, operand);
-    if (axis == 0 || a->is_split || access->panel_width ||
-        !tgi_dim_is_known(m) || !tgi_dim_is_known(n) ||
-        !tgi_dim_is_known(inner) || m > MAX_PREFETCH_BYTES ||
-        n > MAX_PREFETCH_BYTES || inner > MAX_PREFETCH_BYTES ||
-        m * n * inner < MIN_PREFETCH_FMAS)
-        return 0;
-    const tgi_dim rows = operand == TGI_LLVM_OPERAND_A ? m : n;
-    const int64_t bytes =
-        rows * inner * tgi_dtype_bytes(tgi_llvm_matmul_reduction(a)->dtype);
-    const tgi_stride stride = access->stride[axis - 1];
-    return bytes <= MAX_PREFETCH_BYTES && !stride.is_negative &&
-                   stride.distance == rows * inner
-               ? bytes
-               : 0;
-}
 
 /* Each micro-kernel prefetches its share of the next matrix of a batch: a small
    matrix ends before the hardware prefetcher has detected the stream. */
@@ -223,18 +194,20 @@ static void prefetch_next_operand(tgi_llvm_kernel *k, uint8_t operand,
                                   LLVMValueRef row)
 {
     const tgi_llvm_program *program = k->program;
-    const int64_t bytes = tgi_llvm_matmul_prefetch_bytes(&k->analysis, operand);
+    const int64_t bytes =
+        (operand == TGI_OPERAND_A ? k->schedule->matmul.prefetched_a_bytes
+                                  : k->schedule->matmul.prefetched_b_bytes);
     if (!bytes)
         return;
-    const int64_t lanes = k->analysis.phases[0].lanes,
-                  height = k->analysis.matmul.mr;
-    const int64_t m = k->loops->extent[k->analysis.matmul.row_axis];
-    const int64_t n = k->loops->extent[k->analysis.vector_axis];
+    const int64_t lanes = tgi_phase_lanes(&k->schedule->phases[0]),
+                  height = k->schedule->matmul.mr;
+    const int64_t m = k->loops->extent[k->schedule->matmul.row_axis];
+    const int64_t n = k->loops->extent[k->schedule->vector_axis];
     const int64_t tiles = (m + height - 1) / height;
     const int64_t chunks = (n + lanes - 1) / lanes;
     const int64_t lines = (bytes + LINE - 1) / LINE;
     const int64_t share = (lines + tiles * chunks - 1) / (tiles * chunks);
-    LLVMValueRef column = k->index[k->analysis.vector_axis];
+    LLVMValueRef column = k->index[k->schedule->vector_axis];
     LLVMValueRef part = tgi_llvm_add(
         program,
         tgi_llvm_mul(
@@ -242,7 +215,7 @@ static void prefetch_next_operand(tgi_llvm_kernel *k, uint8_t operand,
             LLVMBuildUDiv(k->b, column, tgi_llvm_const_i64(program, lanes), ""),
             tgi_llvm_const_i64(program, tiles)),
         LLVMBuildUDiv(k->b, row, tgi_llvm_const_i64(program, height), ""));
-    k->index[k->analysis.matmul.row_axis] = tgi_llvm_const_i64(program, 0);
+    k->index[k->schedule->matmul.row_axis] = tgi_llvm_const_i64(program, 0);
     LLVMValueRef matrix = operand_start(k, operand);
     LLVMValueRef from = tgi_llvm_add(
         program, tgi_llvm_const_i64(program, bytes),
@@ -258,17 +231,17 @@ static void prefetch_next_operand(tgi_llvm_kernel *k, uint8_t operand,
 static void prefetch_results(tgi_llvm_kernel *k, LLVMValueRef row,
                              unsigned height)
 {
-    const tgi_dim inner = k->loops->extent[k->analysis.inner];
+    const tgi_dim inner = k->loops->extent[k->schedule->inner];
     if (tgi_dim_is_known(inner) && inner < MAX_UNROLLED_K)
         return;
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = NULL;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
         const tgi_access *access =
             &k->loops->accesses.data[k->loops->stores.data[i].access];
         if (k->loops->stores.data[i].epilogue_op)
             continue;
         for (unsigned r = 0; r < height; r++) {
-            k->index[k->analysis.matmul.row_axis] = tgi_llvm_add(
+            k->index[k->schedule->matmul.row_axis] = tgi_llvm_add(
                 k->program, row, tgi_llvm_const_i64(k->program, r));
             tgi_llvm_prefetch(k, tgi_llvm_address_from_indices(k, access), 1,
                               true);
@@ -280,6 +253,6 @@ void tgi_llvm_micro_kernel_prefetch(tgi_llvm_kernel *k, LLVMValueRef row,
                                     unsigned height)
 {
     prefetch_results(k, row, height);
-    prefetch_next_operand(k, TGI_LLVM_OPERAND_A, row);
-    prefetch_next_operand(k, TGI_LLVM_OPERAND_B, row);
+    prefetch_next_operand(k, TGI_OPERAND_A, row);
+    prefetch_next_operand(k, TGI_OPERAND_B, row);
 }

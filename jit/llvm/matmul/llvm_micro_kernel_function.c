@@ -16,7 +16,7 @@
  * weighs a formula per load, which takes a fifth of the compile time.
  */
 #include "llvm/emit/llvm_access.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
@@ -28,10 +28,6 @@
 
 #include <stdio.h>
 #include <string.h>
-
-/* Extents of k from which a function pays: C in memory costs 2 to 4 % if k is
-   128. That is acceptable if several matmuls share the function. */
-enum { MIN_K = 256, MIN_K_SHARED = 128 };
 
 /*
  * Arguments of the function, an array of i64. Strides are in bytes; rows of
@@ -65,66 +61,19 @@ static LLVMValueRef vector_bytes(const tgi_llvm_kernel *k)
                               k->e->lanes * matmul_element_bytes(k));
 }
 
-/* -- Which matmuls --------------------------------------------------------- */
-
-static bool is_load(const tgi_llvm_kernel *k, uint32_t inst)
-{
-    return k->loops->insts.data[inst].kind == TGI_INST_LOAD;
-}
-
-/* True if lanes beyond the last column read the next row of B, and no k-block
-   consists only of the last row, which is replaced by a copy. */
-static bool can_overread(const tgi_llvm_kernel *k)
-{
-    const tgi_dim n = k->loops->extent[k->analysis.vector_axis];
-    const tgi_dim inner = k->loops->extent[k->analysis.inner];
-    const tgi_stride row =
-        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B)
-            ->stride[k->analysis.inner];
-    return tgi_dim_is_known(n) && tgi_dim_is_known(inner) &&
-           tgi_dim_is_known(row.distance) && !row.is_negative &&
-           row.distance >= n && inner % TGI_BLOCK_ROWS != 1;
-}
-
 bool tgi_llvm_micro_kernel_needs_packing(const tgi_llvm_kernel *k)
 {
-    const tgi_access *b =
-        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B);
-    return !b->panel_width && k->e->lanes > 1 &&
-           (!tgi_llvm_is_contiguous(&k->analysis, b) ||
-            (k->mask && !can_overread(k)));
-}
-
-static bool has_several_matmuls(const tgi_loops *loops)
-{
-    int n = 0;
-    for (size_t i = 0; i < loops->kernels.n; i++) {
-        const tgi_kernel_loops *kernel = loops->kernels.data[i];
-        n += kernel->vectors == TGI_COLUMNS && kernel->reductions.n == 1 &&
-             kernel->reductions.data[0].op == TGI_OP_MATMUL;
-    }
-    return n > 1;
-}
-
-static bool has_small_k(const tgi_llvm_kernel *k)
-{
-    const tgi_dim inner = k->loops->extent[k->analysis.inner];
-    return tgi_dim_is_known(inner) &&
-           inner <
-               (has_several_matmuls(k->program->loops) ? MIN_K_SHARED : MIN_K);
+    const tgi_matmul_schedule *m = &k->schedule->matmul;
+    return k->e->lanes > 1 &&
+           (k->mask ? m->packs_masked_for_function : m->packs_for_function);
 }
 
 bool tgi_llvm_micro_kernel_is_function(const tgi_llvm_kernel *k)
 {
-    const tgi_reduction *r = tgi_llvm_matmul_reduction(&k->analysis);
-    const uint32_t b = tgi_llvm_operand_b_inst(&k->analysis);
-    return is_load(k, b == r->value ? r->other : r->value) &&
-           (k->analysis.matmul.packs_b ||
-            (is_load(k, b) && !(tgi_llvm_micro_kernel_needs_packing(k) &&
-                                tgi_llvm_matmul_has_few_rows(&k->analysis)))) &&
-           !has_small_k(k) &&
-           !tgi_llvm_matmul_prefetch_bytes(&k->analysis, TGI_LLVM_OPERAND_A) &&
-           !tgi_llvm_matmul_prefetch_bytes(&k->analysis, TGI_LLVM_OPERAND_B);
+    const tgi_matmul_schedule *m = &k->schedule->matmul;
+    return m->calls_function &&
+           (m->packs_b ||
+            !(m->has_few_rows && tgi_llvm_micro_kernel_needs_packing(k)));
 }
 
 /* -- The function ---------------------------------------------------------- */
@@ -310,15 +259,16 @@ static LLVMTypeRef function_type(tgi_llvm_program *program)
 static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
 {
     char name[64];
-    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u",
+    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u",
              tgi_dtype_table[tgi_llvm_matmul_dtype(k)].name, height,
-             k->e->lanes);
+             k->e->lanes, tgi_llvm_vector_bits(k));
     LLVMValueRef function = LLVMGetNamedFunction(k->e->module, name);
     if (function)
         return function;
     function = LLVMAddFunction(k->e->module, name, function_type(k->program));
     LLVMSetLinkage(function, LLVMInternalLinkage);
-    tgi_llvm_target_set_function(k->program->target, function);
+    tgi_llvm_target_set_function(k->program->target, function,
+                                 tgi_llvm_vector_bits(k));
     tgi_llvm_target_skip_post_ra_scheduler(function);
     define_function(k, function, height);
     return function;
@@ -337,7 +287,7 @@ static void set_arg(tgi_llvm_kernel *k, const tgi_llvm_micro_kernel_args *args,
 /* The stride of an operand along an axis, in bytes. */
 static LLVMValueRef stride_bytes(tgi_llvm_kernel *k, uint8_t operand, int axis)
 {
-    const tgi_access *access = tgi_llvm_operand_access(&k->analysis, operand);
+    const tgi_access *access = tgi_llvm_operand_access(k, operand);
     return tgi_llvm_mul(
         k->program, tgi_llvm_stride(k, access->stride[axis]),
         tgi_llvm_const_i64(k->program, matmul_element_bytes(k)));
@@ -351,20 +301,20 @@ void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
     args->array = tgi_llvm_stack_array(k, k->program->i64, N_ARGS);
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     set_arg(k, args, A_ROW_STRIDE,
-            stride_bytes(k, TGI_LLVM_OPERAND_A, k->analysis.matmul.row_axis));
+            stride_bytes(k, TGI_OPERAND_A, k->schedule->matmul.row_axis));
     set_arg(k, args, A_K_STRIDE,
-            stride_bytes(k, TGI_LLVM_OPERAND_A, k->analysis.inner));
+            stride_bytes(k, TGI_OPERAND_A, k->schedule->inner));
     set_arg(k, args, B_K_STRIDE,
             is_packed ? vector_bytes(k)
-                      : stride_bytes(k, TGI_LLVM_OPERAND_B, k->analysis.inner));
+                      : stride_bytes(k, TGI_OPERAND_B, k->schedule->inner));
     set_arg(k, args, B_LAST, none);
     set_arg(k, args, B_LAST_K, none);
     tgi_llvm_position_restore(k, block);
     args->last_row = (tgi_llvm_packed_panel){0};
     if (!k->mask || is_packed ||
-        tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_B)->panel_width)
+        tgi_llvm_operand_access(k, TGI_OPERAND_B)->panel_width)
         return;
-    LLVMValueRef end = tgi_llvm_dim(k, k->loops->extent[k->analysis.inner]);
+    LLVMValueRef end = tgi_llvm_dim(k, k->loops->extent[k->schedule->inner]);
     args->last_row.memory = tgi_llvm_stack_array(
         k, tgi_llvm_element_type(k->e, tgi_llvm_matmul_dtype(k)), k->e->lanes);
     tgi_llvm_panel_pack(
@@ -376,18 +326,17 @@ void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
 void tgi_llvm_micro_kernel_args_set(tgi_llvm_kernel *k,
                                     const tgi_llvm_micro_kernel_args *args)
 {
-    k->index[k->analysis.matmul.row_axis] = args->row;
-    k->index[k->analysis.inner] = args->from;
+    k->index[k->schedule->matmul.row_axis] = args->row;
+    k->index[k->schedule->inner] = args->from;
     set_arg(k, args, A_START,
             tgi_llvm_address_from_indices(
-                k, tgi_llvm_operand_access(&k->analysis, TGI_LLVM_OPERAND_A)));
+                k, tgi_llvm_operand_access(k, TGI_OPERAND_A)));
     set_arg(k, args, B_START,
             args->b_panel->memory
                 ? args->b_panel->memory
                 : tgi_llvm_address_from_indices(
-                      k, tgi_llvm_operand_access(&k->analysis,
-                                                 TGI_LLVM_OPERAND_B)));
-    k->index[k->analysis.inner] = NULL;
+                      k, tgi_llvm_operand_access(k, TGI_OPERAND_B)));
+    k->index[k->schedule->inner] = NULL;
     set_arg(k, args, N_STEPS, LLVMBuildSub(k->b, args->to, args->from, ""));
     if (args->last_row.memory)
         set_arg(k, args, B_LAST_K,

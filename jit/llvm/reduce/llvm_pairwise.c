@@ -6,7 +6,7 @@
  * instead, and have one partial result.
  */
 #include "llvm/reduce/llvm_pairwise.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
@@ -36,12 +36,12 @@ static unsigned alignment(const tgi_llvm_kernel *k, uint32_t reduction)
 }
 
 void tgi_llvm_pairwise_begin(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
-                             const tgi_llvm_phase *phase)
+                             const tgi_phase_schedule *phase)
 {
     pairwise->phase = phase;
     for (unsigned i = 0; i < phase->n_reductions; i++) {
         const uint32_t number = phase->reductions[i];
-        if (!tgi_llvm_is_arg(&k->loops->reductions.data[number]))
+        if (!tgi_reduction_is_arg(&k->loops->reductions.data[number]))
             pairwise->parts[i] = tgi_llvm_stack_array(
                 k, part_type(k, number),
                 is_ascending(k, number) ? 1 : TGI_PAIRWISE_LEVELS);
@@ -80,7 +80,7 @@ static unsigned find_pairwise(const tgi_llvm_kernel *k,
 {
     unsigned n = 0;
     for (unsigned i = 0; i < pairwise->phase->n_reductions; i++)
-        if (!tgi_llvm_is_arg(
+        if (!tgi_reduction_is_arg(
                 &k->loops->reductions.data[pairwise->phase->reductions[i]]) &&
             !is_ascending(k, pairwise->phase->reductions[i]))
             out[n++] = i;
@@ -119,9 +119,9 @@ static LLVMValueRef count_zeros(tgi_llvm_kernel *k, const char *name,
 void tgi_llvm_pairwise_push(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
                             const LLVMValueRef *blocks, LLVMValueRef n_blocks)
 {
-    unsigned indices[TGI_LLVM_MAX_REDUCTIONS];
+    unsigned indices[TGI_MAX_PHASE_REDUCTIONS];
     const unsigned n = find_pairwise(k, pairwise, indices);
-    LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS];
+    LLVMValueRef values[TGI_MAX_PHASE_REDUCTIONS];
     for (unsigned i = 0; i < pairwise->phase->n_reductions; i++)
         if (is_ascending(k, pairwise->phase->reductions[i]))
             push_ascending(k, pairwise, i, blocks[i], n_blocks);
@@ -147,9 +147,9 @@ void tgi_llvm_pairwise_push(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
 void tgi_llvm_pairwise_total(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
                              LLVMValueRef n_blocks, LLVMValueRef *out_totals)
 {
-    unsigned indices[TGI_LLVM_MAX_REDUCTIONS];
+    unsigned indices[TGI_MAX_PHASE_REDUCTIONS];
     const unsigned n = find_pairwise(k, pairwise, indices);
-    LLVMValueRef values[TGI_LLVM_MAX_REDUCTIONS];
+    LLVMValueRef values[TGI_MAX_PHASE_REDUCTIONS];
     LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     LLVMValueRef one = tgi_llvm_const_i64(k->program, 1);
     for (unsigned i = 0; i < pairwise->phase->n_reductions; i++)
@@ -190,18 +190,18 @@ void tgi_llvm_pairwise_reduce(tgi_llvm_kernel *k, unsigned phase,
                               LLVMValueRef from, LLVMValueRef to,
                               LLVMValueRef *out_totals)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
     tgi_llvm_pairwise pairwise;
     tgi_llvm_loop loop;
     tgi_llvm_pairwise_begin(k, &pairwise, p);
     tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
-    k->index[k->analysis.inner] = loop.index;
+    k->index[k->schedule->inner] = loop.index;
     tgi_llvm_body_emit(k, phase);
     for (unsigned i = 0; i < p->n_reductions; i++)
         out_totals[i] = tgi_llvm_value_of(
             k, k->loops->reductions.data[p->reductions[i]].value);
     tgi_llvm_pairwise_push(k, &pairwise, out_totals, loop.index);
     tgi_llvm_loop_end(k, &loop, NULL);
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = NULL;
     tgi_llvm_pairwise_total(k, &pairwise, to, out_totals);
 }

@@ -7,12 +7,12 @@
 
 /* Partial results of all reductions of a phase. */
 typedef struct tgi_llvm_pairwise {
-    const tgi_llvm_phase *phase;
-    LLVMValueRef parts[TGI_LLVM_MAX_REDUCTIONS]; /* stack arrays */
+    const tgi_phase_schedule *phase;
+    LLVMValueRef parts[TGI_MAX_PHASE_REDUCTIONS]; /* stack arrays */
 } tgi_llvm_pairwise;
 
 void tgi_llvm_pairwise_begin(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,
-                             const tgi_llvm_phase *phase);
+                             const tgi_phase_schedule *phase);
 /* Adds the results of block number `n_blocks`, from 0 on. Ignores ARGMAX and
    ARGMIN. */
 void tgi_llvm_pairwise_push(tgi_llvm_kernel *k, tgi_llvm_pairwise *pairwise,

@@ -10,7 +10,7 @@
  * sign bit, a min -0 if any had a set one.
  */
 #include "llvm/reduce/llvm_reduce.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
@@ -20,10 +20,9 @@
 #include <math.h>
 #include <string.h>
 
-static const tgi_reduction *reduction_at(const tgi_llvm_analysis *a,
-                                         uint32_t number)
+static const tgi_reduction *reduction_at(const tgi_schedule *s, uint32_t number)
 {
-    return &a->loops->reductions.data[number];
+    return &s->loops->reductions.data[number];
 }
 
 /* The op that combines results of blocks. */
@@ -32,41 +31,18 @@ static int combining_op(const tgi_reduction *reduction)
     return reduction->op == TGI_OP_MATMUL ? TGI_OP_SUM : reduction->op;
 }
 
-static bool is_minmax(const tgi_reduction *reduction)
-{
-    return reduction->op == TGI_OP_REDUCE_MAX ||
-           reduction->op == TGI_OP_REDUCE_MIN;
-}
-
-static bool is_float(const tgi_reduction *reduction)
-{
-    return tgi_dtype_is(reduction->dtype, TGI_CLASS_FLOAT);
-}
-
-bool tgi_llvm_is_reassociable(const tgi_llvm_analysis *a, uint32_t number)
-{
-    const tgi_reduction *reduction = reduction_at(a, number);
-    return !tgi_llvm_is_arg(reduction) && !reduction->combines_blocks &&
-           (is_minmax(reduction) || !is_float(reduction));
-}
-
 static bool is_native_minmax(const tgi_reduction *reduction,
                              bool is_reassociable)
 {
-    return is_reassociable && is_minmax(reduction) && is_float(reduction);
-}
-
-bool tgi_llvm_uses_native_minmax(const tgi_llvm_analysis *a, uint32_t number)
-{
-    return is_native_minmax(reduction_at(a, number), true);
+    return is_reassociable && tgi_reduction_is_native_minmax(reduction);
 }
 
 unsigned tgi_llvm_accumulator_parts(const tgi_llvm_kernel *k, uint32_t number,
                                     bool is_reassociable)
 {
-    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
+    const tgi_reduction *reduction = reduction_at(k->schedule, number);
     return is_native_minmax(reduction, is_reassociable) ? 3
-           : tgi_llvm_is_arg(reduction)                 ? 2
+           : tgi_reduction_is_arg(reduction)            ? 2
                                                         : 1;
 }
 
@@ -75,13 +51,23 @@ static tg_dtype bits_dtype(const tgi_reduction *reduction)
     return reduction->dtype == TG_F64 ? TG_U64 : TG_U32;
 }
 
+tg_dtype tgi_llvm_accumulator_dtype(const tgi_llvm_kernel *k, uint32_t number,
+                                    unsigned part)
+{
+    const tgi_reduction *reduction = reduction_at(k->schedule, number);
+    if (tgi_reduction_is_arg(reduction))
+        return part ? TG_I64
+                    : (tg_dtype)tgi_kernel_dtype(k->loops, reduction->value);
+    return part ? bits_dtype(reduction) : (tg_dtype)reduction->dtype;
+}
+
 /* -- Starts ---------------------------------------------------------------- */
 
 void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t number,
                            bool is_reassociable, tgi_llvm_accumulator *out)
 {
-    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    if (tgi_llvm_is_arg(reduction)) {
+    const tgi_reduction *reduction = reduction_at(k->schedule, number);
+    if (tgi_reduction_is_arg(reduction)) {
         /* The first row replaces it, whatever its value. */
         const int dtype = k->loops->insts.data[reduction->value].dtype;
         out->part[0] = tgi_llvm_constant(k->e, (tg_dtype)dtype, 0);
@@ -100,8 +86,8 @@ void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t number,
 
 LLVMValueRef tgi_llvm_reduce_empty(tgi_llvm_kernel *k, uint32_t number)
 {
-    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    if (tgi_llvm_is_arg(reduction))
+    const tgi_reduction *reduction = reduction_at(k->schedule, number);
+    if (tgi_reduction_is_arg(reduction))
         return tgi_llvm_constant(k->e, TG_I64, 0);
     return tgi_emit_empty_of(combining_op(reduction),
                              reduction->dtype)(&k->e->base);
@@ -151,7 +137,7 @@ static void step_native_minmax(tgi_llvm_kernel *k,
 void tgi_llvm_reduce_step_pair(tgi_llvm_kernel *k, uint32_t number,
                                LLVMValueRef first, tgi_llvm_accumulator *acc)
 {
-    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
+    const tgi_reduction *reduction = reduction_at(k->schedule, number);
     step_native_minmax(k, reduction, first,
                        tgi_llvm_value_of(k, reduction->value), acc);
 }
@@ -160,7 +146,7 @@ static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
                      LLVMValueRef x, tgi_llvm_accumulator *next)
 {
     const int dtype = k->loops->insts.data[reduction->value].dtype;
-    LLVMValueRef row = k->index[k->analysis.inner];
+    LLVMValueRef row = k->index[k->schedule->inner];
     const tgi_emitted in[] = {next->part[0], x};
     LLVMValueRef replaces =
         tgi_emit_step_of(reduction->op, (tg_dtype)dtype)(&k->e->base, in);
@@ -175,10 +161,10 @@ static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
 void tgi_llvm_reduce_step(tgi_llvm_kernel *k, uint32_t number,
                           bool is_reassociable, tgi_llvm_accumulator *acc)
 {
-    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
+    const tgi_reduction *reduction = reduction_at(k->schedule, number);
     const tgi_llvm_accumulator old = *acc;
     LLVMValueRef x = tgi_llvm_value_of(k, reduction->value);
-    if (tgi_llvm_is_arg(reduction)) {
+    if (tgi_reduction_is_arg(reduction)) {
         step_arg(k, reduction, x, acc);
     } else if (is_native_minmax(reduction, is_reassociable)) {
         step_native_minmax(k, reduction, x, NULL, acc);
@@ -242,8 +228,8 @@ LLVMValueRef tgi_llvm_reduce_finish(tgi_llvm_kernel *k, uint32_t number,
                                     bool is_reassociable,
                                     const tgi_llvm_accumulator *acc)
 {
-    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    if (tgi_llvm_is_arg(reduction))
+    const tgi_reduction *reduction = reduction_at(k->schedule, number);
+    if (tgi_reduction_is_arg(reduction))
         return acc->part[1];
     return is_native_minmax(reduction, is_reassociable)
                ? native_minmax_value(k, reduction, acc)
@@ -301,8 +287,8 @@ LLVMValueRef tgi_llvm_reduce_combine_op(tgi_llvm_kernel *k, int op,
 LLVMValueRef tgi_llvm_reduce_combine(tgi_llvm_kernel *k, uint32_t number,
                                      LLVMValueRef left, LLVMValueRef right)
 {
-    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
-    assert(!tgi_llvm_is_arg(reduction));
+    const tgi_reduction *reduction = reduction_at(k->schedule, number);
+    assert(!tgi_reduction_is_arg(reduction));
     return tgi_llvm_reduce_combine_op(k, combining_op(reduction),
                                       reduction->dtype, left, right);
 }
@@ -312,7 +298,7 @@ LLVMValueRef tgi_llvm_reduce_combine(tgi_llvm_kernel *k, uint32_t number,
 void tgi_llvm_reduce_halve(tgi_llvm_kernel *k, uint32_t number,
                            tgi_llvm_accumulator *acc)
 {
-    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
+    const tgi_reduction *reduction = reduction_at(k->schedule, number);
     const unsigned lanes = k->e->lanes, half = lanes / 2;
     LLVMValueRef lower[TGI_LLVM_MAX_PARTS], upper[TGI_LLVM_MAX_PARTS];
     for (unsigned i = 0; i < tgi_llvm_accumulator_parts(k, number, true); i++) {
@@ -352,7 +338,7 @@ LLVMValueRef tgi_llvm_horizontal_reduce_op(tgi_llvm_kernel *k, int op,
 LLVMValueRef tgi_llvm_horizontal_reduce(tgi_llvm_kernel *k, uint32_t number,
                                         LLVMValueRef *vectors, unsigned n)
 {
-    const tgi_reduction *reduction = reduction_at(&k->analysis, number);
+    const tgi_reduction *reduction = reduction_at(k->schedule, number);
     return tgi_llvm_horizontal_reduce_op(k, combining_op(reduction),
                                          reduction->dtype, vectors, n);
 }

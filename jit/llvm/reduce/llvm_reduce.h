@@ -17,13 +17,12 @@ typedef struct tgi_llvm_accumulator {
     LLVMValueRef part[TGI_LLVM_MAX_PARTS]; /* most have one */
 } tgi_llvm_accumulator;
 
-/* True if the result does not depend on the order of elements. */
-bool tgi_llvm_is_reassociable(const tgi_llvm_analysis *a, uint32_t reduction);
-/* True if it is then computed by the CPU's min or max. */
-bool tgi_llvm_uses_native_minmax(const tgi_llvm_analysis *a,
-                                 uint32_t reduction);
 unsigned tgi_llvm_accumulator_parts(const tgi_llvm_kernel *k,
                                     uint32_t reduction, bool is_reassociable);
+
+/* The dtype of a part. */
+tg_dtype tgi_llvm_accumulator_dtype(const tgi_llvm_kernel *k,
+                                    uint32_t reduction, unsigned part);
 
 void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t reduction,
                            bool is_reassociable,

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_fission.c - loop fission and strip-mining of heavy elementwise phases.
- * Above MAX_PART_COST instructions, a body is split into *parts*: one loop each
- * over a strip of at most MAX_STRIP elements. Parts pass values in *slots*,
- * stack arrays that fit L1. A part needs fewer registers than the whole body,
- * its iterations overlap in the CPU's window, and LLVM compiles it faster.
+ * llvm_fission.c - loop fission and strip-mining of heavy elementwise phases
+ * (choose_fission.c). Each part of a body is a loop over a strip; parts pass
+ * values in *slots*, stack arrays that fit L1.
  *
  * The body is emitted once: the tail of a row is copied to a stack array of one
  * vector, goes through the same code, and its results are copied back.
@@ -14,7 +12,7 @@
  */
 #include "llvm/rows/llvm_fission.h"
 #include "llvm/emit/llvm_access.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_kernel_state.h"
@@ -22,75 +20,23 @@
 
 #include <string.h>
 
-/* Bytes of all slots; elements of a strip, a power of two and no less than the
-   lanes of any vector. */
-enum {
-    MAX_SLOTS_BYTES = 16 << 10,
-    MAX_STRIP = 512,
-    MIN_STRIP = TGI_LLVM_MAX_LANES
-};
-
-/* -- Legality -------------------------------------------------------------- */
-
-static bool has_unit_stride(const tgi_llvm_analysis *a, uint32_t number)
-{
-    const tgi_access *access = &a->loops->accesses.data[number];
-    const tgi_stride stride = access->stride[a->inner];
-    return stride.distance == 1 && !stride.is_negative && !access->index;
-}
-
-bool tgi_llvm_can_fission(const tgi_llvm_analysis *a, unsigned phase)
-{
-    const tgi_llvm_phase *p = &a->phases[phase];
-    const tgi_kernel_loops *loops = a->loops;
-    if (!p->is_heavy || p->n_reductions || p->lanes == 1)
-        return false;
-    for (uint32_t i = 1; i < loops->insts.n; i++) {
-        const tgi_inst *inst = &loops->insts.data[i];
-        if (a->insts[i].level == TGI_LEVEL_INNER && inst->phase == phase &&
-            (!a->insts[i].varies || (inst->kind == TGI_INST_LOAD &&
-                                     !has_unit_stride(a, inst->number))))
-            return false;
-    }
-    for (size_t i = 0; i < loops->stores.n; i++)
-        if (loops->stores.data[i].phase == phase &&
-            loops->stores.data[i].level == TGI_LEVEL_INNER &&
-            !has_unit_stride(a, loops->stores.data[i].access))
-            return false;
-    for (size_t i = 0; i < loops->checks.n; i++)
-        if (loops->checks.data[i].phase == phase)
-            return false;
-    return true;
-}
-
 /* -- Strips ---------------------------------------------------------------- */
 
 static void emit_parts(tgi_llvm_fission *s)
 {
-    for (uint32_t part = 0; part < s->n_parts; part++)
-        if (!s->is_function[part] || !tgi_llvm_fission_call_emit(s, part))
+    for (uint32_t part = 0; part < s->plan->n_parts; part++)
+        if (!tgi_llvm_fission_is_function(s, part) ||
+            !tgi_llvm_fission_call_emit(s, part))
             tgi_llvm_fission_loop_emit(s, part);
-}
-
-/* Elements of a strip; 0: one part needs no strips. */
-static int64_t strip_length(const tgi_llvm_fission *s)
-{
-    if (s->n_parts == 1)
-        return 0;
-    int64_t n = MAX_STRIP;
-    while (n > MIN_STRIP && n * s->slot_bytes * s->n_slots > MAX_SLOTS_BYTES)
-        n /= 2;
-    return n;
 }
 
 static void allocate_slots(tgi_llvm_fission *s)
 {
     tgi_llvm_kernel *k = s->k;
-    const int64_t length = strip_length(s);
-    for (uint32_t i = 0; i < s->n_slots; i++)
-        s->slots[i] =
-            tgi_llvm_stack_array(k, LLVMInt8TypeInContext(k->e->context),
-                                 (unsigned)length * s->slot_bytes);
+    for (uint32_t i = 0; i < s->plan->n_slots; i++)
+        s->slots[i] = tgi_llvm_stack_array(
+            k, LLVMInt8TypeInContext(k->e->context),
+            (unsigned)s->plan->strip * s->plan->slot_bytes);
 }
 
 /* -- Tails ----------------------------------------------------------------- */
@@ -103,20 +49,20 @@ static void emit_tail_copy(tgi_llvm_fission *s, LLVMValueRef from,
 {
     tgi_llvm_kernel *k = s->k;
     const unsigned lanes = k->e->lanes;
-    if (k->analysis.phases[s->phase].can_mask) {
-        k->index[k->analysis.inner] = from;
+    if (k->schedule->phases[s->phase].can_mask) {
+        k->index[k->schedule->inner] = from;
         k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, from, ""));
         copy(s, tgi_llvm_const_i64(k->program, 0));
     } else {
         tgi_llvm_loop loop;
         tgi_llvm_loop_begin_nonempty(k, &loop, from, to, 1);
         k->e->lanes = 1;
-        k->index[k->analysis.inner] = loop.index;
+        k->index[k->schedule->inner] = loop.index;
         copy(s, LLVMBuildSub(k->b, loop.index, from, ""));
         tgi_llvm_loop_end(k, &loop, NULL);
     }
     k->e->lanes = lanes;
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = NULL;
     k->mask = NULL;
 }
 
@@ -151,7 +97,7 @@ static void copy_tail_out(tgi_llvm_fission *s, LLVMValueRef lane)
         if (!tgi_llvm_fission_has_store(s, store))
             continue;
         tgi_llvm_value *value = &k->values[store->value];
-        if (k->analysis.insts[store->value].varies) {
+        if (k->schedule->insts[store->value].varies) {
             value->value = LLVMBuildLoad2(
                 k->b,
                 tgi_llvm_type(k->e,
@@ -249,7 +195,7 @@ static void end_strip_loop(tgi_llvm_fission *s, row_loop *r)
     tgi_llvm_kernel *k = s->k;
     r->latch = LLVMGetInsertBlock(k->b);
     r->next = tgi_llvm_add(k->program, s->at, s->n);
-    if (s->n_parts > 1) {
+    if (s->plan->n_parts > 1) {
         LLVMBuildCondBr(k->b, build_less(s, r->next, r->until), r->parts,
                         r->done);
         LLVMAddIncoming(r->at, &r->next, &r->latch, 1);
@@ -257,7 +203,7 @@ static void end_strip_loop(tgi_llvm_fission *s, row_loop *r)
         LLVMBuildBr(k->b, r->done);
     }
     LLVMPositionBuilderAtEnd(k->b, r->done);
-    if (!r->has_tail || s->n_parts == 1)
+    if (!r->has_tail || s->plan->n_parts == 1)
         return;
     LLVMAddIncoming(r->until, &r->until, &r->latch, 1);
     for (size_t i = 0; i < k->loops->accesses.n; i++)
@@ -304,14 +250,21 @@ static void leave_tail(tgi_llvm_fission *s, const row_loop *r)
     tgi_llvm_branch_end(k, &branch);
 }
 
+/* True if a row, or a work item's part of it, may not be a multiple of a
+   vector. */
+static bool may_have_tail(const tgi_llvm_fission *s)
+{
+    const tgi_dim extent = s->k->loops->extent[s->k->schedule->inner];
+    return !tgi_dim_is_known(extent) || extent % s->lanes;
+}
+
 static void emit_rows(tgi_llvm_fission *s, LLVMValueRef from, LLVMValueRef to)
 {
     tgi_llvm_kernel *k = s->k;
-    const int64_t length = strip_length(s);
     row_loop r = {.from = from,
                   .end = tgi_llvm_round_down(k, from, to, s->lanes),
                   .to = to,
-                  .has_tail = tgi_llvm_may_have_tail(&k->analysis, s->lanes)};
+                  .has_tail = may_have_tail(s)};
     for_each_access(s, find_row_start);
     if (r.has_tail)
         for_each_access(s, allocate_tail_row);
@@ -320,9 +273,9 @@ static void emit_rows(tgi_llvm_fission *s, LLVMValueRef from, LLVMValueRef to)
     begin_strip_loop(s, &r);
     s->at = r.at;
     s->n = LLVMBuildSub(k->b, r.until, r.at, "");
-    if (length)
+    if (s->plan->strip)
         s->n = tgi_llvm_min(k->program, s->n,
-                            tgi_llvm_const_i64(k->program, length));
+                            tgi_llvm_const_i64(k->program, s->plan->strip));
     k->row_starts = s->row_starts;
     emit_parts(s);
     end_strip_loop(s, &r);
@@ -340,10 +293,8 @@ static void *allocate_arrays(tgi_llvm_fission *s)
 {
     const size_t n_insts = s->k->loops->insts.n + 1;
     const size_t n_accesses = s->k->loops->accesses.n;
-    const size_t bytes =
-        (3 * n_accesses + 2 * n_insts) * sizeof(LLVMValueRef) +
-        n_insts * (sizeof(*s->insts) + sizeof(*s->slot_last_use) +
-                   sizeof(*s->is_function));
+    const size_t bytes = (3 * n_accesses + 2 * n_insts) * sizeof(LLVMValueRef) +
+                         n_insts * sizeof(*s->insts);
     void *memory = s->k->program->alloc(bytes);
     if (!memory)
         return NULL;
@@ -354,23 +305,22 @@ static void *allocate_arrays(tgi_llvm_fission *s)
     s->slots = s->tail_rows + n_accesses;
     s->scalars = s->slots + n_insts;
     s->insts = (tgi_llvm_fission_inst *)(s->scalars + n_insts);
-    s->slot_last_use = (uint32_t *)(s->insts + n_insts);
-    s->is_function = (bool *)(s->slot_last_use + n_insts);
     return memory;
 }
 
 void tgi_llvm_rows_fission_emit(tgi_llvm_kernel *k, unsigned phase,
                                 LLVMValueRef from, LLVMValueRef to)
 {
-    tgi_llvm_fission s = {
-        .k = k, .phase = phase, .lanes = k->analysis.phases[phase].lanes};
+    tgi_llvm_fission s = {.k = k,
+                          .phase = phase,
+                          .lanes = tgi_phase_lanes(&k->schedule->phases[phase]),
+                          .plan = &k->schedule->phases[phase].fission};
     void *memory = allocate_arrays(&s);
     if (!memory) {
         tgi_llvm_fail_memory(k->program);
         return;
     }
     k->e->lanes = s.lanes;
-    tgi_llvm_fission_plan(&s);
     emit_rows(&s, from, to);
     k->program->free(memory);
 }

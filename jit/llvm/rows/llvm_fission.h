@@ -3,7 +3,6 @@
  * llvm_fission.h - loop fission and strip-mining of heavy bodies, shared by
  *
  *   llvm_fission.c           strip loop, tail of a row
- *   llvm_fission_plan.c      which part computes an inst, and slots
  *   llvm_fission_loop.c      the loop of a part
  *   llvm_fission_function.c  parts as functions that a program shares
  */
@@ -12,11 +11,8 @@
 
 #include "llvm/emit/llvm_kernel_state.h"
 
-/* Placement of an inst of the body. */
+/* State of an inst of the body. */
 typedef struct tgi_llvm_fission_inst {
-    uint32_t part;      /* that computes it, unless it is rematerialised */
-    uint32_t last_use;  /* the last part that uses it */
-    uint32_t slot;      /* number + 1 of its slot; 0: not used by later parts */
     uint32_t loaded_in; /* number + 1 of the part that loaded it last; or 0 */
     uint32_t local;     /* number within its part, from 1 */
 } tgi_llvm_fission_inst;
@@ -26,15 +22,11 @@ typedef struct tgi_llvm_fission {
     unsigned phase;
     unsigned lanes;
 
-    uint32_t n_parts;
-    bool *is_function;            /* by part */
+    const tgi_fission *plan;
     tgi_llvm_fission_inst *insts; /* by inst */
-
-    /* Slots: stack arrays of one strip, which hold values for later parts. */
-    uint32_t n_slots;
-    LLVMValueRef *slots;     /* addresses */
-    uint32_t *slot_last_use; /* while planning: the last part that reads it */
-    unsigned slot_bytes;     /* of an element */
+    /* By slot: a stack array of one strip, which holds values for later
+       parts. */
+    LLVMValueRef *slots;
 
     /* By access: address at 0 of the inner axis in the current strip loop, in
        the buffer, and of the padded tail. NULL: not an access of the body. */
@@ -66,16 +58,40 @@ static inline bool tgi_llvm_fission_has_store(const tgi_llvm_fission *s,
     return store->level == TGI_LEVEL_INNER && store->phase == s->phase;
 }
 
-/* True if an inst belongs to the body. */
-bool tgi_llvm_fission_in_body(const tgi_llvm_fission *s, uint32_t inst);
-/* True for loads and positions, which every part that uses them computes. */
-bool tgi_llvm_fission_rematerialises(const tgi_llvm_fission *s, uint32_t inst);
-/* True if this part computes an inst. */
-bool tgi_llvm_fission_in_part(const tgi_llvm_fission *s, uint32_t inst,
-                              uint32_t part);
+/* The schedule of an inst. */
+static inline const tgi_inst_schedule *
+tgi_llvm_fission_placed(const tgi_llvm_fission *s, uint32_t inst)
+{
+    return &s->k->schedule->insts[inst];
+}
 
-/* Splits the body into parts and assigns slots. Requires arrays of zeros. */
-void tgi_llvm_fission_plan(tgi_llvm_fission *s);
+/* True if an inst belongs to the body. */
+static inline bool tgi_llvm_fission_in_body(const tgi_llvm_fission *s,
+                                            uint32_t inst)
+{
+    return tgi_llvm_fission_placed(s, inst)->level == TGI_LEVEL_INNER &&
+           tgi_llvm_fission_inst_at(s, inst)->phase == s->phase;
+}
+
+/* True for loads and positions, which every part that uses them computes. */
+static inline bool tgi_llvm_fission_rematerialises(const tgi_llvm_fission *s,
+                                                   uint32_t inst)
+{
+    return tgi_llvm_fission_inst_at(s, inst)->kind == TGI_INST_LOAD ||
+           tgi_llvm_fission_inst_at(s, inst)->kind == TGI_INST_POSITION;
+}
+
+/* True if this part computes an inst. */
+static inline bool tgi_llvm_fission_in_part(const tgi_llvm_fission *s,
+                                            uint32_t inst, uint32_t part)
+{
+    return tgi_llvm_fission_in_body(s, inst) &&
+           !tgi_llvm_fission_rematerialises(s, inst) &&
+           tgi_llvm_fission_placed(s, inst)->part == part;
+}
+
+/* True if a part is a function that kernels share. */
+bool tgi_llvm_fission_is_function(const tgi_llvm_fission *s, uint32_t part);
 
 /* Emits the loop of a part over the strip at s->at. */
 void tgi_llvm_fission_loop_emit(tgi_llvm_fission *s, uint32_t part);
@@ -88,12 +104,7 @@ bool tgi_llvm_fission_call_emit(tgi_llvm_fission *s, uint32_t part);
 
 /* -- Interface ------------------------------------------------------------- */
 
-/* True if a phase can be split: no reductions or checks, unit strides, and a
-   heavy body. */
-bool tgi_llvm_can_fission(const tgi_llvm_analysis *a, unsigned phase);
-/* True if its body exceeds the cost of one loop. */
-bool tgi_llvm_needs_fission(const tgi_llvm_analysis *a, unsigned phase);
-/* Emits such a phase; from … to - 1 of the inner axis. */
+/* Emits a phase with fission; from … to - 1 of the inner axis. */
 void tgi_llvm_rows_fission_emit(tgi_llvm_kernel *k, unsigned phase,
                                 LLVMValueRef from, LLVMValueRef to);
 /* Frees the table of functions that fissioned loops share. */

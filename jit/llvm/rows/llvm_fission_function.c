@@ -114,7 +114,7 @@ static void key_add_inst(const tgi_llvm_fission *s, uint32_t part,
                      (uint64_t)inst->dtype << 16 | (uint64_t)inst->type << 24);
     for (int i = 0; i < inst->n_operands; i++)
         key_add_operand(s, part, inst->operands[i], key);
-    if (s->insts[number].slot)
+    if (tgi_llvm_fission_placed(s, number)->slot)
         key_add_argument(key, SLOT_WRITTEN, number, inst->dtype);
 }
 
@@ -125,13 +125,13 @@ static bool make_key(tgi_llvm_fission *s, uint32_t part, function_key *key)
     uint32_t n = 0;
     key->n_words = key->n_arguments = 0;
     key->is_unsupported = false;
-    key_add(key, s->lanes);
+    key_add(key, (uint64_t)tgi_llvm_vector_bits(s->k) << 32 | s->lanes);
     for (uint32_t i = 1; i < loops->insts.n && !key->is_unsupported; i++)
         if (tgi_llvm_fission_in_part(s, i, part)) {
             s->insts[i].local = ++n;
             key_add_inst(s, part, i, key);
         }
-    if (part == s->n_parts - 1)
+    if (part == s->plan->n_parts - 1)
         for (size_t i = 0; i < loops->stores.n; i++) {
             const tgi_loop_store *store = &loops->stores.data[i];
             if (!tgi_llvm_fission_has_store(s, store))
@@ -151,7 +151,7 @@ static LLVMValueRef *array_place(tgi_llvm_fission *s, const argument *a)
 {
     return a->kind == LOADED || a->kind == STORED
                ? &s->row_starts[a->number]
-               : &s->slots[s->insts[a->number].slot - 1];
+               : &s->slots[tgi_llvm_fission_placed(s, a->number)->slot - 1];
 }
 
 /* The loop of a part finds its operands in `s` and in the values of the kernel,
@@ -227,7 +227,8 @@ add_function(tgi_llvm_fission *s, uint32_t part, const function_key *key)
     shared->function =
         LLVMAddFunction(s->k->e->module, "tg_fission_part", shared->type);
     LLVMSetLinkage(shared->function, LLVMInternalLinkage);
-    tgi_llvm_target_set_function(program->target, shared->function);
+    tgi_llvm_target_set_function(program->target, shared->function,
+                                 tgi_llvm_vector_bits(s->k));
     shared->next = program->fission_functions;
     program->fission_functions = shared;
     define_function(s, part, key, shared->function);
@@ -257,6 +258,14 @@ void tgi_llvm_fission_functions_free(tgi_llvm_program *program)
 
 /* -- Calls ----------------------------------------------------------------- */
 
+bool tgi_llvm_fission_is_function(const tgi_llvm_fission *s, uint32_t part)
+{
+    for (uint32_t i = 1; i < s->k->loops->insts.n; i++)
+        if (tgi_llvm_fission_in_part(s, i, part))
+            return tgi_llvm_fission_placed(s, i)->is_function;
+    return s->plan->last_is_function; /* it has no insts, but stores */
+}
+
 static void store_scalar(tgi_llvm_fission *s, uint32_t inst)
 {
     tgi_llvm_kernel *k = s->k;
@@ -277,14 +286,14 @@ void tgi_llvm_fission_scalars_store(tgi_llvm_fission *s)
     k->e->lanes = 1;
     for (uint32_t i = 1; i < k->loops->insts.n; i++) {
         if (!tgi_llvm_fission_in_body(s, i) ||
-            !s->is_function[s->insts[i].part])
+            !tgi_llvm_fission_placed(s, i)->is_function)
             continue;
         for (int j = 0; j < tgi_llvm_fission_inst_at(s, i)->n_operands; j++)
             store_scalar(s, tgi_llvm_fission_inst_at(s, i)->operands[j]);
     }
     for (size_t i = 0; i < k->loops->stores.n; i++)
         if (tgi_llvm_fission_has_store(s, &k->loops->stores.data[i]) &&
-            s->is_function[s->n_parts - 1])
+            s->plan->last_is_function)
             store_scalar(s, k->loops->stores.data[i].value);
     k->e->lanes = lanes;
 }

@@ -17,7 +17,7 @@ static LLVMValueRef slot_address(const tgi_llvm_fission *s, uint32_t inst,
     return LLVMBuildGEP2(
         k->b,
         tgi_llvm_element_type(k->e, tgi_llvm_fission_inst_at(s, inst)->dtype),
-        s->slots[s->insts[inst].slot - 1], &index, 1, "");
+        s->slots[tgi_llvm_fission_placed(s, inst)->slot - 1], &index, 1, "");
 }
 
 /* Gives an operand its value in this part, unless it has one. Slots are not
@@ -32,7 +32,7 @@ static void load_operand(tgi_llvm_fission *s, uint32_t inst, uint32_t part,
     info->loaded_in = part + 1;
     if (tgi_llvm_fission_rematerialises(s, inst)) {
         tgi_llvm_inst_emit(k, inst);
-    } else if (info->part < part) {
+    } else if (tgi_llvm_fission_placed(s, inst)->part < part) {
         k->values[inst].value = LLVMBuildLoad2(
             k->b, tgi_llvm_type(k->e, tgi_llvm_fission_inst_at(s, inst)->dtype),
             slot_address(s, inst, index), "");
@@ -47,7 +47,8 @@ static void store_slots(tgi_llvm_fission *s, uint32_t part, LLVMValueRef index)
 {
     tgi_llvm_kernel *k = s->k;
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
-        if (tgi_llvm_fission_in_part(s, i, part) && s->insts[i].slot)
+        if (tgi_llvm_fission_in_part(s, i, part) &&
+            tgi_llvm_fission_placed(s, i)->slot)
             LLVMSetAlignment(LLVMBuildStore(k->b, tgi_llvm_value_of(k, i),
                                             slot_address(s, i, index)),
                              1);
@@ -69,7 +70,7 @@ void tgi_llvm_fission_loop_emit(tgi_llvm_fission *s, uint32_t part)
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin_nonempty(k, &loop, tgi_llvm_const_i64(k->program, 0),
                                  s->n, s->lanes);
-    k->index[k->analysis.inner] = tgi_llvm_add(k->program, s->at, loop.index);
+    k->index[k->schedule->inner] = tgi_llvm_add(k->program, s->at, loop.index);
     for (uint32_t i = 1; i < k->loops->insts.n; i++) {
         if (!tgi_llvm_fission_in_part(s, i, part))
             continue;
@@ -79,8 +80,8 @@ void tgi_llvm_fission_loop_emit(tgi_llvm_fission *s, uint32_t part)
         tgi_llvm_inst_emit(k, i);
     }
     store_slots(s, part, loop.index);
-    if (part == s->n_parts - 1)
+    if (part == s->plan->n_parts - 1)
         store_results(s, part, loop.index);
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = NULL;
     tgi_llvm_loop_end(k, &loop, NULL);
 }

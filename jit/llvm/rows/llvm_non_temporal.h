@@ -5,10 +5,14 @@
 
 #include "llvm/rows/llvm_rows.h"
 
-/* Computes program->is_read; false when out of memory. */
-bool tgi_llvm_non_temporal_init(tgi_llvm_program *program);
-/* Finds the phases with non-temporal stores; lanes are known. */
-void tgi_llvm_non_temporal_classify(tgi_llvm_kernel *k);
+/* Computes, in the entry block, which phases have results that are large enough
+   for non-temporal stores. */
+void tgi_llvm_non_temporal_begin(tgi_llvm_kernel *k);
+/* Emits the elements before the first cache line of the phase's aligned store,
+   if it has one; returns the position after them. */
+LLVMValueRef tgi_llvm_peel_to_line(tgi_llvm_kernel *k, unsigned phase,
+                                   LLVMValueRef from, LLVMValueRef to,
+                                   tgi_llvm_body_fn *body, void *user);
 /* Emits a loop with non-temporal stores, if the phase has any; returns the
    position where it ends and where the caller continues. */
 LLVMValueRef tgi_llvm_non_temporal_loop(tgi_llvm_kernel *k, unsigned phase,

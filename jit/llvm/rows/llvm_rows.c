@@ -5,7 +5,7 @@
  */
 #include "llvm/rows/llvm_rows.h"
 #include "llvm/emit/llvm_access.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_kernel_state.h"
@@ -17,9 +17,9 @@ void tgi_llvm_rows_tail(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
 {
     const unsigned lanes = k->e->lanes;
     tgi_llvm_loop loop;
-    k->e->lanes = k->analysis.phases[phase].tail_lanes;
+    k->e->lanes = tgi_nest_vector(&k->schedule->phases[phase].nest)->tail_lanes;
     tgi_llvm_loop_begin(k, &loop, from, to, k->e->lanes, NULL, 0);
-    k->index[k->analysis.inner] = loop.index;
+    k->index[k->schedule->inner] = loop.index;
     if (k->e->lanes > 1)
         k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, to, loop.index, ""));
     body(k, phase, user);
@@ -40,7 +40,7 @@ static LLVMValueRef emit_full_vectors(tgi_llvm_kernel *k, unsigned phase,
     tgi_llvm_loop loop;
     k->e->lanes = lanes;
     tgi_llvm_loop_begin(k, &loop, from, end, lanes, NULL, 0);
-    k->index[k->analysis.inner] = loop.index;
+    k->index[k->schedule->inner] = loop.index;
     body(k, phase, user);
     tgi_llvm_loop_end(k, &loop, NULL);
     return end;
@@ -49,27 +49,30 @@ static LLVMValueRef emit_full_vectors(tgi_llvm_kernel *k, unsigned phase,
 /* True if there is never a tail: work items end where vectors end. */
 static bool has_no_tail(const tgi_llvm_kernel *k, unsigned phase)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    const tgi_dim extent = k->loops->extent[k->analysis.inner];
-    return tgi_dim_is_known(extent) && extent % p->lanes == 0 &&
-           !k->non_temporal_phases[phase];
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
+    const tgi_dim extent = k->loops->extent[k->schedule->inner];
+    return tgi_dim_is_known(extent) && extent % tgi_phase_lanes(p) == 0 &&
+           !p->aligned_store && !p->is_non_temporal;
 }
 
 void tgi_llvm_rows_loop(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                         LLVMValueRef to, tgi_llvm_body_fn *body, void *user)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    k->e->lanes = p->lanes;
-    from = tgi_llvm_non_temporal_loop(k, phase, from, to, body, user);
-    from = emit_full_vectors(k, phase, p->lanes, from, to, body, user);
-    if (!has_no_tail(k, phase) && !p->is_heavy && p->register_lanes < p->lanes)
-        from = emit_full_vectors(k, phase, p->register_lanes, from, to, body,
-                                 user);
-    k->e->lanes = p->lanes;
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
+    const unsigned narrow_lanes = tgi_nest_vector(&p->nest)->narrow_lanes;
+    k->e->lanes = tgi_phase_lanes(p);
+    from = p->is_non_temporal
+               ? tgi_llvm_non_temporal_loop(k, phase, from, to, body, user)
+               : tgi_llvm_peel_to_line(k, phase, from, to, body, user);
+    from =
+        emit_full_vectors(k, phase, tgi_phase_lanes(p), from, to, body, user);
+    if (!has_no_tail(k, phase) && narrow_lanes)
+        from = emit_full_vectors(k, phase, narrow_lanes, from, to, body, user);
+    k->e->lanes = tgi_phase_lanes(p);
     if (!has_no_tail(k, phase) && !tgi_llvm_are_equal_consts(from, to) &&
-        p->register_lanes > 1)
+        tgi_phase_lanes(p) > 1)
         tgi_llvm_rows_tail(k, phase, from, to, body, user);
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = NULL;
 }
 
 static void emit_map_body(tgi_llvm_kernel *k, unsigned phase, void *user)
@@ -83,12 +86,12 @@ void tgi_llvm_rows_emit(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
         k->e->lanes = 1;
         tgi_llvm_point_insts_emit(k, phase, false);
-        if (k->analysis.phases[phase].has_loop) {
-            k->e->lanes = k->analysis.phases[phase].lanes;
+        if (k->schedule->phases[phase].has_loop) {
+            k->e->lanes = tgi_phase_lanes(&k->schedule->phases[phase]);
             tgi_llvm_splats_begin(k, phase);
-            if (k->analysis.phases[phase].n_reductions)
+            if (k->schedule->phases[phase].n_reductions)
                 tgi_llvm_rows_reduce_emit(k, phase, from, to);
-            else if (tgi_llvm_can_fission(&k->analysis, phase))
+            else if (k->schedule->phases[phase].fission.n_parts)
                 tgi_llvm_rows_fission_emit(k, phase, from, to);
             else
                 tgi_llvm_rows_loop(k, phase, from, to, emit_map_body, NULL);

@@ -15,12 +15,6 @@ void tgi_llvm_rows_reduce_emit(tgi_llvm_kernel *k, unsigned phase,
 void tgi_llvm_rows_reassociable_emit(tgi_llvm_kernel *k, unsigned phase,
                                      LLVMValueRef from, LLVMValueRef to,
                                      LLVMValueRef *out_results);
-/* Lanes of the reduction tree, and elements of one of its blocks, for a phase
-   with reductions. */
-unsigned tgi_llvm_tree_lanes(const tgi_llvm_analysis *a,
-                             const tgi_llvm_phase *phase);
-int64_t tgi_llvm_block_elements(const tgi_llvm_analysis *a,
-                                const tgi_llvm_phase *phase);
 
 /*
  * Emits the loops of a phase from one position to another: full vectors, then

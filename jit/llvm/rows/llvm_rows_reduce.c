@@ -8,256 +8,125 @@
  * bodies, load and store one vector of lanes at a time.
  */
 #include "llvm/emit/llvm_access.h"
-#include "llvm/emit/llvm_analysis.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/reduce/llvm_accumulators.h"
 #include "llvm/reduce/llvm_pairwise.h"
-#include "llvm/reduce/llvm_reduce.h"
 #include "llvm/rows/llvm_rows.h"
 
-#include <assert.h>
-
-/* -- Facts ----------------------------------------------------------------- */
-
-/* Registers of 256 bits for accumulators; the body needs the others. */
-enum { ACCUMULATOR_REGISTERS = 8 };
-
-static unsigned full_tree_lanes(const tgi_llvm_analysis *a,
-                                const tgi_llvm_phase *phase)
-{
-    const int dtype = a->loops->reductions.data[phase->reductions[0]].dtype;
-    return (unsigned)tgi_tree_lanes(dtype);
-}
-
-/*
- * Lanes beyond the end of a short row keep the start value, the identity of the
- * reduction, so they can be omitted. Not for MATMUL: it starts from +0, and
- * -0 + +0 is +0.
- */
-unsigned tgi_llvm_tree_lanes(const tgi_llvm_analysis *a,
-                             const tgi_llvm_phase *phase)
-{
-    const tgi_dim extent = a->loops->extent[a->inner];
-    unsigned lanes = full_tree_lanes(a, phase);
-    for (unsigned i = 0; i < phase->n_reductions; i++)
-        if (a->loops->reductions.data[phase->reductions[i]].op == TGI_OP_MATMUL)
-            return lanes;
-    while (tgi_dim_is_known(extent) && lanes > 1 && lanes / 2 >= extent)
-        lanes /= 2;
-    return lanes;
-}
-
-int64_t tgi_llvm_block_elements(const tgi_llvm_analysis *a,
-                                const tgi_llvm_phase *phase)
-{
-    return TGI_BLOCK_STEPS * (int64_t)full_tree_lanes(a, phase);
-}
-
-static bool fits_registers(const tgi_llvm_kernel *k,
-                           const tgi_llvm_phase *phase)
-{
-    unsigned bits = 0;
-    for (unsigned i = 0; i < phase->n_reductions; i++)
-        bits += tgi_llvm_tree_lanes(&k->analysis, phase) * 8 *
-                (unsigned)tgi_dtype_bytes(
-                    k->loops->reductions.data[phase->reductions[i]].dtype);
-    const unsigned vectors =
-        phase->n_reductions *
-        (tgi_llvm_tree_lanes(&k->analysis, phase) / phase->lanes);
-    return !phase->is_heavy && vectors <= TGI_LLVM_MAX_CARRIED &&
-           bits <= ACCUMULATOR_REGISTERS * 256;
-}
-
-/* -- Accumulators in memory ------------------------------------------------ */
-
-typedef struct lane_memory {
-    unsigned lanes;
-    LLVMValueRef array[TGI_LLVM_MAX_REDUCTIONS];
-} lane_memory;
-
-static tg_dtype reduction_dtype(const tgi_llvm_kernel *k, uint32_t reduction)
-{
-    return k->loops->reductions.data[reduction].dtype;
-}
-
-static LLVMValueRef lane_address(tgi_llvm_kernel *k, uint32_t reduction,
-                                 LLVMValueRef array, LLVMValueRef lane)
-{
-    return LLVMBuildGEP2(
-        k->b, tgi_llvm_element_type(k->e, reduction_dtype(k, reduction)), array,
-        &lane, 1, "");
-}
-
-static LLVMValueRef load_lanes(tgi_llvm_kernel *k, uint32_t reduction,
-                               LLVMValueRef address)
-{
-    const tg_dtype dtype = reduction_dtype(k, reduction);
-    LLVMValueRef value =
-        LLVMBuildLoad2(k->b, tgi_llvm_type(k->e, dtype), address, "");
-    LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
-    return value;
-}
-
-static void store_lanes(tgi_llvm_kernel *k, uint32_t reduction,
-                        LLVMValueRef value, LLVMValueRef address)
-{
-    LLVMSetAlignment(
-        LLVMBuildStore(k->b, value, address),
-        (unsigned)tgi_dtype_bytes((int)reduction_dtype(k, reduction)));
-}
-
-/* Blocks begin at multiples of the lanes: lane = position % lanes. */
-static void step_in_memory(tgi_llvm_kernel *k, unsigned phase, void *user)
-{
-    const lane_memory *m = user;
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    tgi_llvm_body_emit(k, phase);
-    LLVMValueRef lane =
-        LLVMBuildAnd(k->b, k->index[k->analysis.inner],
-                     tgi_llvm_const_i64(k->program, m->lanes - 1), "");
-    for (unsigned i = 0; i < p->n_reductions; i++) {
-        LLVMValueRef address =
-            lane_address(k, p->reductions[i], m->array[i], lane);
-        tgi_llvm_accumulator state = {
-            .part = {load_lanes(k, p->reductions[i], address)}};
-        tgi_llvm_reduce_step(k, p->reductions[i], false, &state);
-        store_lanes(k, p->reductions[i], state.part[0], address);
-    }
-}
-
 /* -- Blocks ---------------------------------------------------------------- */
-
-/* Accumulators of a block: `n` vectors per reduction. */
-typedef struct vectors {
-    unsigned n;
-    LLVMValueRef all[TGI_LLVM_MAX_REDUCTIONS * TGI_LLVM_MAX_TREE_VECTORS];
-} vectors;
-
-static LLVMValueRef *vectors_of(vectors *v, unsigned reduction)
-{
-    return &v->all[reduction * v->n];
-}
 
 /* Accumulates full sets of lanes; returns the position after them. */
 static LLVMValueRef reduce_in_registers(tgi_llvm_kernel *k, unsigned phase,
                                         LLVMValueRef from, LLVMValueRef to,
-                                        vectors *v)
+                                        tgi_llvm_accumulators *acc)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    const int64_t step = tgi_llvm_tree_lanes(&k->analysis, p);
+    const int64_t step = tgi_phase_tree_lanes(acc->phase);
     LLVMValueRef end = tgi_llvm_round_down(k, from, to, step);
     if (tgi_llvm_are_equal_consts(from, end))
         return end;
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, from, end, step, v->all,
-                        p->n_reductions * v->n);
-    for (unsigned j = 0; j < v->n; j++) {
-        k->index[k->analysis.inner] =
+    tgi_llvm_acc_loop_begin(k, acc, &loop, from, end, step);
+    for (unsigned i = 0; i < acc->n_vectors; i++) {
+        k->index[k->schedule->inner] =
             tgi_llvm_add(k->program, loop.index,
-                         tgi_llvm_const_i64(k->program, j * p->lanes));
+                         tgi_llvm_const_i64(k->program, i * k->e->lanes));
         tgi_llvm_body_emit(k, phase);
-        for (unsigned i = 0; i < p->n_reductions; i++) {
-            tgi_llvm_accumulator state = {.part = {loop.carried[i * v->n + j]}};
-            tgi_llvm_reduce_step(k, p->reductions[i], false, &state);
-            vectors_of(v, i)[j] = state.part[0];
-        }
+        tgi_llvm_acc_step(k, acc, i);
     }
-    tgi_llvm_loop_end(k, &loop, v->all);
-    for (unsigned i = 0; i < p->n_reductions * v->n; i++)
-        v->all[i] = loop.carried[i];
+    tgi_llvm_acc_loop_end(k, acc, &loop);
     return end;
 }
 
 /*
  * Unrolls the tail of a row of known length, with a mask on the last vector.
  * False if the length is unknown, or the tail can neither be masked nor ends
- * with a full vector, or accumulators do not fit registers.
+ * with a full vector, or accumulators are on the stack.
  */
 static bool reduce_known_tail(tgi_llvm_kernel *k, unsigned phase,
-                              LLVMValueRef from, LLVMValueRef to, vectors *v)
+                              LLVMValueRef from, LLVMValueRef to,
+                              tgi_llvm_accumulators *acc)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    const tgi_phase_schedule *p = acc->phase;
+    const unsigned lanes = k->e->lanes;
     int64_t at, end;
     if (!tgi_llvm_is_const_i64(from, &at) || !tgi_llvm_is_const_i64(to, &end) ||
-        !fits_registers(k, p) || !(p->can_mask || end % p->lanes == 0))
+        p->accumulators.storage != TGI_IN_REGISTERS ||
+        !(p->can_mask || end % lanes == 0))
         return false;
-    for (unsigned j = 0; at < end; j++, at += p->lanes) {
-        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
-        if (end - at < p->lanes)
+    for (unsigned i = 0; at < end; i++, at += lanes) {
+        k->index[k->schedule->inner] = tgi_llvm_const_i64(k->program, at);
+        if (end - at < lanes)
             k->mask =
                 tgi_llvm_tail_mask(k, tgi_llvm_const_i64(k->program, end - at));
         tgi_llvm_body_emit(k, phase);
-        for (unsigned i = 0; i < p->n_reductions; i++) {
-            tgi_llvm_accumulator state = {.part = {vectors_of(v, i)[j]}};
-            tgi_llvm_reduce_step(k, p->reductions[i], false, &state);
-            vectors_of(v, i)[j] = state.part[0];
-        }
+        tgi_llvm_acc_step(k, acc, i);
         k->mask = NULL;
     }
     return true;
 }
 
-static void reduce_in_memory(tgi_llvm_kernel *k, unsigned phase,
-                             LLVMValueRef from, LLVMValueRef to, vectors *v)
+/* Blocks begin at multiples of the lanes: lane = position % lanes. */
+static void step_on_stack(tgi_llvm_kernel *k, unsigned phase, void *user)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    lane_memory m = {.lanes = tgi_llvm_tree_lanes(&k->analysis, p)};
-    for (unsigned i = 0; i < p->n_reductions; i++) {
-        m.array[i] = tgi_llvm_stack_array(
-            k,
-            tgi_llvm_element_type(k->e, reduction_dtype(k, p->reductions[i])),
-            m.lanes);
-        for (unsigned j = 0; j < v->n; j++)
-            store_lanes(
-                k, p->reductions[i], vectors_of(v, i)[j],
-                lane_address(k, p->reductions[i], m.array[i],
-                             tgi_llvm_const_i64(k->program, j * p->lanes)));
-    }
-    tgi_llvm_rows_loop(k, phase, from, to, step_in_memory, &m);
-    for (unsigned i = 0; i < p->n_reductions; i++)
-        for (unsigned j = 0; j < v->n; j++)
-            vectors_of(v, i)[j] = load_lanes(
-                k, p->reductions[i],
-                lane_address(k, p->reductions[i], m.array[i],
-                             tgi_llvm_const_i64(k->program, j * p->lanes)));
+    tgi_llvm_accumulators *acc = user;
+    tgi_llvm_body_emit(k, phase);
+    LLVMValueRef lane = LLVMBuildAnd(
+        k->b, k->index[k->schedule->inner],
+        tgi_llvm_const_i64(k->program, tgi_phase_tree_lanes(acc->phase) - 1),
+        "");
+    tgi_llvm_acc_load(k, acc, 0, lane);
+    tgi_llvm_acc_step(k, acc, 0);
+    tgi_llvm_acc_store(k, acc, 0, lane);
+}
+
+/* Moves all vectors to the stack, accumulates there, and moves them back. */
+static void reduce_on_stack(tgi_llvm_kernel *k, unsigned phase,
+                            LLVMValueRef from, LLVMValueRef to,
+                            tgi_llvm_accumulators *acc)
+{
+    const unsigned lanes = k->e->lanes;
+    tgi_llvm_acc_allocate(k, acc, tgi_phase_tree_lanes(acc->phase));
+    for (unsigned i = 0; i < acc->n_vectors; i++)
+        tgi_llvm_acc_store(k, acc, i,
+                           tgi_llvm_const_i64(k->program, i * lanes));
+    tgi_llvm_rows_loop(k, phase, from, to, step_on_stack, acc);
+    for (unsigned i = 0; i < acc->n_vectors; i++)
+        tgi_llvm_acc_load(k, acc, i, tgi_llvm_const_i64(k->program, i * lanes));
 }
 
 /* One block; out[i] is the result of reduction i of the phase. */
 static void reduce_block(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                          LLVMValueRef to, LLVMValueRef *out)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    vectors v = {.n = tgi_llvm_tree_lanes(&k->analysis, p) / p->lanes};
-    k->e->lanes = p->lanes;
-    for (unsigned i = 0; i < p->n_reductions; i++) {
-        tgi_llvm_accumulator state;
-        tgi_llvm_reduce_start(k, p->reductions[i], false, &state);
-        for (unsigned j = 0; j < v.n; j++)
-            vectors_of(&v, i)[j] = state.part[0];
-    }
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
+    tgi_llvm_accumulators acc;
+    k->e->lanes = tgi_phase_lanes(p);
+    tgi_llvm_acc_init(k, &acc, phase, p->accumulators.n_vectors);
+    tgi_llvm_acc_start(k, &acc, false);
     LLVMValueRef at = from;
-    if (fits_registers(k, p))
-        at = reduce_in_registers(k, phase, from, to, &v);
+    if (p->accumulators.storage == TGI_IN_REGISTERS)
+        at = reduce_in_registers(k, phase, from, to, &acc);
     if (!tgi_llvm_are_equal_consts(at, to) &&
-        !reduce_known_tail(k, phase, at, to, &v))
-        reduce_in_memory(k, phase, at, to, &v);
-    for (unsigned i = 0; i < p->n_reductions; i++) {
-        k->e->lanes = p->lanes;
-        out[i] = tgi_llvm_horizontal_reduce(k, p->reductions[i],
-                                            vectors_of(&v, i), v.n);
-    }
-    k->index[k->analysis.inner] = NULL;
+        !reduce_known_tail(k, phase, at, to, &acc))
+        reduce_on_stack(k, phase, at, to, &acc);
+    tgi_llvm_acc_horizontal(k, &acc, out);
+    k->index[k->schedule->inner] = NULL;
 }
 
 static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                           LLVMValueRef to, LLVMValueRef *out)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    const int64_t size = tgi_llvm_block_elements(&k->analysis, p);
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
+    const int64_t size = TGI_BLOCK_STEPS *
+                         (int64_t)tgi_tree_lanes(
+                             k->loops->reductions.data[p->reductions[0]].dtype);
     int64_t n;
-    if (k->analysis.is_split || (tgi_llvm_is_const_i64(to, &n) && n <= size)) {
+    if (k->schedule->split_block ||
+        (tgi_llvm_is_const_i64(to, &n) && n <= size)) {
         reduce_block(k, phase, from, to, out);
         return;
     }
@@ -280,29 +149,20 @@ static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
 
 /* -- Phases ---------------------------------------------------------------- */
 
-static bool all_are_reassociable(const tgi_llvm_kernel *k,
-                                 const tgi_llvm_phase *p)
-{
-    for (unsigned i = 0; i < p->n_reductions; i++)
-        if (!tgi_llvm_is_reassociable(&k->analysis, p->reductions[i]))
-            return false;
-    return true;
-}
-
 void tgi_llvm_rows_reduce_emit(tgi_llvm_kernel *k, unsigned phase,
                                LLVMValueRef from, LLVMValueRef to)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
     const bool is_second_stage =
         k->loops->reductions.data[p->reductions[0]].combines_blocks;
-    LLVMValueRef results[TGI_LLVM_MAX_REDUCTIONS];
+    LLVMValueRef results[TGI_MAX_PHASE_REDUCTIONS];
     LLVMValueRef is_any = LLVMBuildICmp(k->b, LLVMIntSLT, from, to, "");
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, is_any);
     if (is_second_stage) {
         k->e->lanes = 1;
         tgi_llvm_pairwise_reduce(k, phase, from, to, results);
-    } else if (all_are_reassociable(k, p))
+    } else if (p->accumulators.is_reassociated)
         tgi_llvm_rows_reassociable_emit(k, phase, from, to, results);
     else
         reduce_blocks(k, phase, from, to, results);

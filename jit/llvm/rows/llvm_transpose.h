@@ -5,10 +5,6 @@
 
 #include "llvm/emit/llvm_kernel_state.h"
 
-/* Decides whether a kernel goes by tiles; then a->loops becomes the loops with
-   accesses to tiles. False when out of memory. Free either way. */
-bool tgi_llvm_transpose_prepare(tgi_llvm_analysis *a);
-void tgi_llvm_transpose_free(tgi_llvm_analysis *a);
 /* Emits all tiles of a work item: row block and block of the inner axis, by
    number. */
 void tgi_llvm_transpose_item_emit(tgi_llvm_kernel *k, LLVMValueRef row_block,

@@ -10,8 +10,7 @@
  */
 #include "llvm/straightline/llvm_straightline.h"
 #include "llvm/emit/llvm_access.h"
-#include "llvm/emit/llvm_analysis.h"
-#include "llvm/emit/llvm_cost.h"
+#include "schedule/schedule.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
@@ -42,7 +41,7 @@ static bool is_matmul_reduction(const tgi_llvm_kernel *k, uint32_t reduction)
 static LLVMValueRef extract_lanes(tgi_llvm_kernel *k, LLVMValueRef vector,
                                   unsigned width, unsigned first, unsigned n)
 {
-    LLVMValueRef order[TGI_LLVM_MAX_LANES];
+    LLVMValueRef order[TGI_MAX_LANES];
     if (n == width)
         return vector;
     for (unsigned i = 0; i < n; i++)
@@ -102,7 +101,7 @@ static bool is_cheap(const tgi_llvm_kernel *k, unsigned phase)
         const tgi_inst *inst = &k->loops->insts.data[i];
         if (inst->phase == phase && inst->level == TGI_LEVEL_INNER &&
             inst->kind != TGI_INST_LOAD)
-            cost += tgi_llvm_inst_cost(&k->analysis, inst);
+            cost += k->schedule->insts[i].cost;
     }
     return cost <= MAX_CHEAP_COST;
 }
@@ -124,9 +123,9 @@ static unsigned next_width(const tgi_llvm_kernel *k, unsigned phase,
                            int64_t left, bool is_cheap_phase)
 {
     const unsigned run =
-        is_cheap_phase ? tgi_llvm_forwarded_run(k, phase) : TGI_LLVM_MAX_LANES;
+        is_cheap_phase ? tgi_llvm_forwarded_run(k, phase) : TGI_MAX_LANES;
     const int64_t max = left < run ? left : run;
-    return max_lanes(k->analysis.phases[phase].lanes, max);
+    return max_lanes(tgi_phase_lanes(&k->schedule->phases[phase]), max);
 }
 
 /* True if next_width is the same for all of a row but its tail. */
@@ -135,10 +134,10 @@ static bool has_uniform_width(tgi_llvm_kernel *k, unsigned phase, int64_t n,
 {
     bool is_uniform = true;
     for (int64_t at = 0; is_cheap_phase && is_uniform && at < n;
-         at += k->analysis.phases[phase].lanes) {
-        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
-        is_uniform =
-            tgi_llvm_forwarded_run(k, phase) >= k->analysis.phases[phase].lanes;
+         at += tgi_phase_lanes(&k->schedule->phases[phase])) {
+        k->index[k->schedule->inner] = tgi_llvm_const_i64(k->program, at);
+        is_uniform = tgi_llvm_forwarded_run(k, phase) >=
+                     tgi_phase_lanes(&k->schedule->phases[phase]);
     }
     return is_uniform;
 }
@@ -147,16 +146,17 @@ static bool has_uniform_width(tgi_llvm_kernel *k, unsigned phase, int64_t n,
    tree has part_lanes lanes, of which a vector holds a whole number. */
 static void emit_row_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    const unsigned tree_lanes = tgi_llvm_tree_lanes(&k->analysis, p);
-    unsigned part_lanes = p->lanes < tree_lanes ? p->lanes : tree_lanes;
-    tree_part parts[TGI_LLVM_MAX_REDUCTIONS][TGI_LANES_4] = {{{NULL, false}}};
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
+    const unsigned tree_lanes = tgi_phase_tree_lanes(p);
+    unsigned part_lanes =
+        tgi_phase_lanes(p) < tree_lanes ? tgi_phase_lanes(p) : tree_lanes;
+    tree_part parts[TGI_MAX_PHASE_REDUCTIONS][TGI_LANES_4] = {{{NULL, false}}};
     const bool is_cheap_phase = is_cheap(k, phase);
     if (n % part_lanes || !has_uniform_width(k, phase, n, is_cheap_phase))
         part_lanes = 1;
     unsigned width;
     for (int64_t at = 0; at < n; at += width) {
-        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
+        k->index[k->schedule->inner] = tgi_llvm_const_i64(k->program, at);
         width = next_width(k, phase, n - at, is_cheap_phase);
         k->e->lanes = width;
         tgi_llvm_body_emit(k, phase);
@@ -176,7 +176,7 @@ static void emit_row_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
                     &parts[i][((unsigned)at + lane) % tree_lanes / part_lanes]);
         }
     }
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = NULL;
     for (unsigned i = 0; i < p->n_reductions; i++) {
         const uint32_t number = p->reductions[i];
         k->e->lanes = part_lanes;
@@ -190,7 +190,7 @@ static void emit_row_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
     }
 }
 
-static void set_empty_results(tgi_llvm_kernel *k, const tgi_llvm_phase *p)
+static void set_empty_results(tgi_llvm_kernel *k, const tgi_phase_schedule *p)
 {
     for (unsigned i = 0; i < p->n_reductions; i++)
         tgi_llvm_set_reduced(k, p->reductions[i],
@@ -204,19 +204,19 @@ static void emit_map(tgi_llvm_kernel *k, unsigned phase, int64_t n)
     const bool is_cheap_phase = is_cheap(k, phase);
     unsigned width;
     for (int64_t at = 0; at < n; at += width) {
-        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
+        k->index[k->schedule->inner] = tgi_llvm_const_i64(k->program, at);
         width = next_width(k, phase, n - at, is_cheap_phase);
         k->e->lanes = width;
         tgi_llvm_body_emit(k, phase);
     }
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = NULL;
 }
 
 static void emit_row(tgi_llvm_kernel *k)
 {
-    const int64_t n = k->loops->extent[k->analysis.inner];
+    const int64_t n = k->loops->extent[k->schedule->inner];
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-        const tgi_llvm_phase *p = &k->analysis.phases[phase];
+        const tgi_phase_schedule *p = &k->schedule->phases[phase];
         k->e->lanes = 1;
         tgi_llvm_point_insts_emit(k, phase, false);
         if (p->n_reductions && n == 0)
@@ -234,17 +234,17 @@ static void emit_row(tgi_llvm_kernel *k)
 /* Emits the reductions of a phase along all rows, in order. */
 static void emit_column_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 {
-    const tgi_llvm_phase *p = &k->analysis.phases[phase];
-    tgi_llvm_accumulator states[TGI_LLVM_MAX_REDUCTIONS];
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
+    tgi_llvm_accumulator states[TGI_MAX_PHASE_REDUCTIONS];
     for (unsigned i = 0; i < p->n_reductions; i++)
         tgi_llvm_reduce_start(k, p->reductions[i], false, &states[i]);
     for (int64_t at = 0; at < n; at++) {
-        k->index[k->analysis.inner] = tgi_llvm_const_i64(k->program, at);
+        k->index[k->schedule->inner] = tgi_llvm_const_i64(k->program, at);
         tgi_llvm_body_emit(k, phase);
         for (unsigned i = 0; i < p->n_reductions; i++)
             tgi_llvm_reduce_step(k, p->reductions[i], false, &states[i]);
     }
-    k->index[k->analysis.inner] = NULL;
+    k->index[k->schedule->inner] = NULL;
     for (unsigned i = 0; i < p->n_reductions; i++)
         tgi_llvm_set_reduced(
             k, p->reductions[i],
@@ -253,16 +253,17 @@ static void emit_column_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 
 static void emit_columns(tgi_llvm_kernel *k)
 {
-    const int64_t n = k->loops->extent[k->analysis.inner];
-    const int64_t n_columns = k->loops->extent[k->analysis.vector_axis];
+    const int64_t n = k->loops->extent[k->schedule->inner];
+    const int64_t n_columns = k->loops->extent[k->schedule->vector_axis];
     unsigned width;
     for (int64_t column = 0; column < n_columns; column += width) {
-        width = max_lanes(k->analysis.phases[0].lanes, n_columns - column);
+        width = max_lanes(tgi_phase_lanes(&k->schedule->phases[0]),
+                          n_columns - column);
         k->e->lanes = width;
-        k->index[k->analysis.vector_axis] =
+        k->index[k->schedule->vector_axis] =
             tgi_llvm_const_i64(k->program, column);
         for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-            const tgi_llvm_phase *p = &k->analysis.phases[phase];
+            const tgi_phase_schedule *p = &k->schedule->phases[phase];
             tgi_llvm_point_insts_emit(k, phase, false);
             if (p->n_reductions && n == 0)
                 set_empty_results(k, p);
@@ -272,7 +273,7 @@ static void emit_columns(tgi_llvm_kernel *k)
             tgi_llvm_point_stores_emit(k, phase);
         }
     }
-    k->index[k->analysis.vector_axis] = NULL;
+    k->index[k->schedule->vector_axis] = NULL;
 }
 
 /* -- Kernels --------------------------------------------------------------- */
@@ -280,7 +281,7 @@ static void emit_columns(tgi_llvm_kernel *k)
 static void emit_points(tgi_llvm_kernel *k)
 {
     const bool is_rows = k->loops->vectors == TGI_ROWS;
-    const int n_axes = is_rows ? k->analysis.inner : k->analysis.vector_axis;
+    const int n_axes = is_rows ? k->schedule->inner : k->schedule->vector_axis;
     int64_t at[TGI_LOOP_AXES] = {0};
     for (int axis = 0; axis < n_axes; axis++)
         if (k->loops->extent[axis] == 0)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * choose.h - the choice of schedules, from the loop IR and a target.
+ *
+ *   choose.c          entry point; work items
+ *   facts.c           levels and uniformity of insts; accesses
+ *   cost.c            costs of insts and kernels
+ *   choose_lanes.c    phases: lanes, tails, accumulators; nests
+ *   choose_wide.c     reductions down thousands of columns at once
+ *   choose_matmul.c   micro-kernels, work items and packing
+ *   choose_epilogue.c reduction epilogues of matmuls
+ *   choose_tiles.c    transposed tiles
+ *   choose_fission.c  loop fission
+ *   choose_stores.c   non-temporal stores
+ */
+#ifndef TGI_CHOOSE_H
+#define TGI_CHOOSE_H
+
+#include "schedule/schedule.h"
+#include "target/target.h"
+
+/*
+ * Schedules every kernel of verified loops: sets its `schedule`, which the
+ * loops own. Fails with TG_ERROR_MEMORY, or with TG_ERROR_UNSUPPORTED if a
+ * kernel exceeds what code can be generated for.
+ */
+tg_status tgi_schedule_choose(tgi_loops *loops, const tgi_target *target);
+/* As loop pass: tgi_loop_pass_schedule (loop/loop_pass.h). */
+
+/* -- Within jit/schedule --------------------------------------------------- */
+
+/* A program, while its kernels are scheduled. */
+typedef struct tgi_scheduler {
+    tgi_loops *program;
+    const tgi_target *target;
+    /* By buffer: a kernel, a host step or the next iteration of a loop reads
+       it. */
+    bool *is_read;
+    uint32_t op_uses[TGI_OPS][TGI_DTYPES]; /* OP insts of all kernels */
+} tgi_scheduler;
+
+/* -- facts.c -- */
+
+/* Sets level, varies and is_after_loop of every inst. */
+void tgi_schedule_find_facts(tgi_schedule *s);
+/* True if an access is contiguous and masked vectors can access it. */
+bool tgi_schedule_is_maskable(const tgi_scheduler *r, const tgi_schedule *s,
+                              const tgi_access *access);
+/* -- cost.c -- */
+
+/* Sets the cost of every inst. */
+void tgi_schedule_find_costs(tgi_schedule *s);
+/* Of an element of a phase: its INNER insts that vary, and reductions. */
+unsigned tgi_schedule_body_cost(const tgi_schedule *s, unsigned phase);
+tgi_kernel_cost tgi_schedule_kernel_cost(const tgi_schedule *s);
+
+/* -- choose_lanes.c -- */
+
+/* Instructions above which a body leaves no registers for the lanes of a
+   reduction tree, and is not bound by memory. */
+enum { TGI_HEAVY_COST = 12 };
+
+/* Schedules all phases, with matmuls and wide columns. */
+tg_status tgi_schedule_choose_lanes(const tgi_scheduler *r, tgi_schedule *s);
+
+/* -- choose_wide.c -- */
+
+/* Columns of a work item whose accumulators are in memory, for vectors of
+   `lanes`; 0: not profitable. Rows that are accumulated at a time. */
+unsigned tgi_schedule_wide_columns(const tgi_schedule *s, unsigned lanes);
+enum { TGI_WIDE_ROWS = 4 };
+
+/* -- choose_matmul.c -- */
+
+/* Decides whether a kernel is a matmul, and its sizes; sets *out_lanes to the
+   lanes of its micro-kernel, or 0. Refines whether columns can be masked. */
+tg_status tgi_schedule_choose_matmul(const tgi_scheduler *r, tgi_schedule *s,
+                                     unsigned *out_lanes);
+/* The access of an operand's load. */
+const tgi_access *tgi_schedule_operand(const tgi_schedule *s, uint8_t operand);
+
+/* -- choose_epilogue.c -- */
+
+/* Sets matmul.reduces_rows and reduces_columns. */
+void tgi_schedule_find_epilogues(tgi_schedule *s);
+/* Cost of the reduction epilogues per element. */
+unsigned tgi_schedule_epilogue_cost(const tgi_schedule *s);
+/* Bytes of the partial results per row that stay on the stack between
+   columns. */
+int64_t tgi_schedule_row_epilogue_bytes(const tgi_schedule *s);
+
+/* -- choose_tiles.c -- */
+
+/* Decides whether a kernel goes by transposed tiles; then s->loops becomes the
+   copy. False when out of memory. */
+bool tgi_schedule_choose_tiles(const tgi_scheduler *r, tgi_schedule *s);
+
+/* -- choose_fission.c -- */
+
+/* Splits the body of a phase, if it is heavy and can be split. False when out
+   of memory. */
+bool tgi_schedule_choose_fission(const tgi_scheduler *r, tgi_schedule *s,
+                                 unsigned phase);
+
+/* -- choose_stores.c -- */
+
+/* Sets the elements of r->is_read, which are false. */
+void tgi_schedule_find_reads(const tgi_scheduler *r);
+void tgi_schedule_choose_stores(const tgi_scheduler *r, tgi_schedule *s);
+
+#endif /* TGI_CHOOSE_H */

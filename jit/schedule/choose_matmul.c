@@ -1,0 +1,509 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * choose_matmul.c - which kernels are matmuls, and the sizes of their
+ * micro-kernels, work items and panels.
+ */
+#include "base/error.h"
+#include "schedule/choose.h"
+
+#include <limits.h>
+
+enum {
+    NR_BYTES = 64, /* nr: one cache line, the width of a packed panel */
+    /* Accumulator registers: of 16, and of 32 with AVX-512; fewer for integers,
+       whose multiply-add takes two instructions, or a dozen in 64 bits. */
+    ACC_REGISTERS = 12,
+    ACC_REGISTERS_AVX512 = 24,
+    ACC_REGISTERS_I32 = 8,
+    ACC_REGISTERS_I64 = 4,
+    /* Work items: bytes of their rows of A, which are reread from L2; rows in
+       micro-kernels; bytes of the partial results of row epilogues. */
+    A_BLOCK_BYTES = 256 << 10,
+    MAX_MICRO_KERNELS = 64,
+    ROW_PARTIALS_BYTES = 64 << 10,
+    ENOUGH_ITEMS = 16, /* exact numbers above do not matter */
+    ASSUMED_K = 1024,  /* if the extent is unknown */
+    /* Packing of B: bytes that need none; rows, in micro-kernels, from which it
+       pays, and from which it pays for rows of B that collide in L1. */
+    UNPACKED_B_BYTES = 96 << 10,
+    MIN_PACKING_TILES = 3,
+    MIN_COLLISION_TILES = 12,
+    L1_SETS = 64,
+    L1_WAYS_FOR_B = 4,
+    /* Several panels per work item: k-blocks from which that pays, number of
+       panels, and bytes of C on the stack. */
+    MIN_K_BLOCKS = 3,
+    MAX_PANELS = 16,
+    C_BYTES = 60 << 10,
+    /* Extents of k from which a micro-kernel function pays: C in memory costs 2
+       to 4 % if k is 128. That is acceptable if several matmuls share it. */
+    MIN_K = 256,
+    MIN_K_SHARED = 128,
+    /* Batches of small matmuls: bytes of an operand that is prefetched, and
+       multiply-adds of a matmul that does so. */
+    MAX_PREFETCH_BYTES = 64 << 10,
+    MIN_PREFETCH_FMAS = 1 << 14,
+    /* Cost of an epilogue that runs in registers, at most. */
+    MAX_REGISTER_EPILOGUE = 6,
+    MAX_MR = 12
+};
+
+/* -- Operands -------------------------------------------------------------- */
+
+/* Marks the insts of an operand. False unless it is one load, with elementwise
+   insts applied to it. */
+static bool mark_operand(tgi_schedule *s, uint32_t root, uint8_t operand)
+{
+    int n_loads = 0;
+    for (uint32_t i = 1; i < s->loops->insts.n; i++)
+        s->insts[i].operands &= (uint8_t)~operand;
+    s->insts[root].operands |= operand;
+    for (uint32_t i = root; i > 0; i--) {
+        const tgi_inst *inst = &s->loops->insts.data[i];
+        if (!(s->insts[i].operands & operand) ||
+            s->insts[i].level == TGI_LEVEL_KERNEL)
+            continue;
+        n_loads += inst->kind == TGI_INST_LOAD;
+        if ((inst->kind == TGI_INST_LOAD &&
+             s->loops->accesses.data[inst->number].index) ||
+            (inst->kind != TGI_INST_LOAD && inst->kind != TGI_INST_OP &&
+             inst->kind != TGI_INST_CAST))
+            return false;
+        for (int j = 0; j < inst->n_operands; j++)
+            s->insts[inst->operands[j]].operands |= operand;
+    }
+    return n_loads == 1;
+}
+
+/* True if an operand is invariant along an axis. */
+static bool is_invariant(const tgi_schedule *s, uint8_t operand, int axis)
+{
+    for (uint32_t i = 1; i < s->loops->insts.n; i++) {
+        const tgi_inst *inst = &s->loops->insts.data[i];
+        if ((s->insts[i].operands & operand) && inst->kind == TGI_INST_LOAD &&
+            s->loops->accesses.data[inst->number].stride[axis].distance != 0)
+            return false;
+    }
+    return true;
+}
+
+static bool find_operands(tgi_schedule *s)
+{
+    const tgi_reduction *r = tgi_schedule_matmul_reduction(s);
+    uint32_t uniform = r->value, varying = r->other;
+    if (s->insts[uniform].varies) {
+        uniform = r->other;
+        varying = r->value;
+    }
+    if (s->insts[uniform].varies || !s->insts[varying].varies)
+        return false;
+    s->matmul.row_axis = s->vector_axis - 1 - r->is_split;
+    return s->matmul.row_axis >= 0 && mark_operand(s, uniform, TGI_OPERAND_A) &&
+           mark_operand(s, varying, TGI_OPERAND_B) &&
+           is_invariant(s, TGI_OPERAND_B, s->matmul.row_axis);
+}
+
+static bool is_nonempty(const tgi_schedule *s)
+{
+    bool has_any = true;
+    for (int axis = 0; axis <= s->inner; axis++)
+        has_any &= s->loops->extent[axis] != 0;
+    return has_any;
+}
+
+static bool find_matmul(tgi_schedule *s)
+{
+    const tgi_kernel_loops *loops = s->loops;
+    return loops->vectors == TGI_COLUMNS && loops->reductions.n == 1 &&
+           !loops->is_straightline &&
+           tgi_schedule_matmul_reduction(s)->op == TGI_OP_MATMUL &&
+           !tgi_schedule_matmul_reduction(s)->combines_blocks &&
+           tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype) >= 4 &&
+           loops->extent[s->inner] != 1 && is_nonempty(s) && find_operands(s);
+}
+
+const tgi_access *tgi_schedule_operand(const tgi_schedule *s, uint8_t operand)
+{
+    uint32_t i = 1;
+    while (!(s->insts[i].operands & operand) ||
+           s->insts[i].level == TGI_LEVEL_KERNEL ||
+           s->loops->insts.data[i].kind != TGI_INST_LOAD)
+        i++;
+    return &s->loops->accesses.data[s->loops->insts.data[i].number];
+}
+
+/* True if C is known to have fewer than n micro-kernels of rows. */
+static bool has_fewer_tiles(const tgi_schedule *s, int64_t n)
+{
+    const tgi_dim m = s->loops->extent[s->matmul.row_axis];
+    return tgi_dim_is_known(m) && m < n * s->matmul.mr;
+}
+
+static bool has_few_rows(const tgi_schedule *s)
+{
+    return has_fewer_tiles(s, MIN_PACKING_TILES);
+}
+
+/* -- Sizes ----------------------------------------------------------------- */
+
+static int64_t round_up(int64_t n, int64_t step)
+{
+    return (n + step - 1) / step * step;
+}
+
+static unsigned accumulator_registers(const tgi_schedule *s)
+{
+    const int dtype = tgi_schedule_matmul_reduction(s)->dtype;
+    if (!tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
+        return tgi_dtype_bytes(dtype) == 8 ? ACC_REGISTERS_I64
+                                           : ACC_REGISTERS_I32;
+    return s->vector_bits == 512 ? ACC_REGISTERS_AVX512 : ACC_REGISTERS;
+}
+
+/* Rows of the micro-kernel: as many as registers allow, balanced over m. */
+static unsigned choose_mr(const tgi_schedule *s, unsigned lanes)
+{
+    const unsigned bytes = lanes * (unsigned)tgi_dtype_bytes(
+                                       tgi_schedule_matmul_reduction(s)->dtype);
+    const unsigned registers =
+        (bytes * 8 + s->vector_bits - 1) / s->vector_bits;
+    unsigned max = accumulator_registers(s) / registers;
+    if (max > MAX_MR)
+        max = MAX_MR;
+    const tgi_dim m = s->loops->extent[s->matmul.row_axis];
+    if (!tgi_dim_is_known(m))
+        return max;
+    const int64_t tiles = (m + max - 1) / max;
+    return (unsigned)((m + tiles - 1) / tiles);
+}
+
+/* The number of work items of `rows` x `columns`, counting known extents only;
+   exact only below ENOUGH_ITEMS. */
+static int64_t count_items(const tgi_schedule *s, int64_t rows,
+                           unsigned columns)
+{
+    int64_t items = 1;
+    for (int axis = 0; axis <= s->vector_axis && items < ENOUGH_ITEMS; axis++) {
+        const tgi_dim extent = s->loops->extent[axis];
+        const int64_t piece = axis == s->vector_axis       ? columns
+                              : axis == s->matmul.row_axis ? rows
+                                                           : 1;
+        const bool is_whole = axis == s->vector_axis && s->matmul.reduces_rows;
+        if (tgi_dim_is_known(extent) && !is_whole)
+            items *= (extent + piece - 1) / piece;
+    }
+    return items;
+}
+
+static bool has_enough_items(const tgi_schedule *s, int64_t rows,
+                             unsigned columns)
+{
+    return count_items(s, rows, columns) >= TGI_MIN_SHARED_ITEMS;
+}
+
+/* Rows of an item, a multiple of mr: at most `max`, balanced over m. If items
+   have all columns and are few, their number divides among two or four threads.
+   Items with column epilogues have all rows. */
+static int64_t balance_rows(const tgi_schedule *s, int64_t m, int64_t max)
+{
+    const int64_t matrices = count_items(s, m, UINT_MAX);
+    int64_t blocks = (m + max - 1) / max;
+    if (s->matmul.reduces_columns)
+        blocks = 1;
+    while (s->matmul.reduces_rows && !s->matmul.reduces_columns &&
+           matrices * blocks % TGI_MIN_SHARED_ITEMS &&
+           matrices * blocks < ENOUGH_ITEMS)
+        blocks++;
+    return round_up((m + blocks - 1) / blocks, s->matmul.mr);
+}
+
+/* Rows of an item, a multiple of mr. */
+static int64_t choose_item_rows(const tgi_schedule *s, unsigned lanes)
+{
+    const int64_t tile = s->matmul.mr;
+    const tgi_dim inner = s->loops->extent[s->inner];
+    const tgi_dim m = s->loops->extent[s->matmul.row_axis];
+    const int64_t row_bytes =
+        (tgi_dim_is_known(inner) ? inner : ASSUMED_K) *
+        tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype);
+    int64_t rows = A_BLOCK_BYTES / row_bytes / tile * tile;
+    if (rows > MAX_MICRO_KERNELS * tile)
+        rows = MAX_MICRO_KERNELS * tile;
+    const int64_t partials_bytes = tgi_schedule_row_epilogue_bytes(s);
+    if (partials_bytes &&
+        rows > ROW_PARTIALS_BYTES / partials_bytes / tile * tile)
+        rows = ROW_PARTIALS_BYTES / partials_bytes / tile * tile;
+    if (rows < 4 * tile)
+        rows = 4 * tile;
+    if (!tgi_dim_is_known(m))
+        return rows;
+    rows = balance_rows(s, m, rows);
+    while (!s->matmul.reduces_columns && rows > tile &&
+           !has_enough_items(s, rows, lanes))
+        rows = round_up(rows / 2, tile);
+    return rows;
+}
+
+static const tgi_access *b_access(const tgi_schedule *s)
+{
+    return tgi_schedule_operand(s, TGI_OPERAND_B);
+}
+
+/* True if the stride between rows of B maps a k-block to so few sets of L1 that
+   its lines evict each other. Measured there: 86 to 99 GFLOP/s, depending on
+   addresses; packed, 97 to 99. */
+static bool rows_collide_in_l1(const tgi_schedule *s, const tgi_access *access)
+{
+    const tgi_dim inner = s->loops->extent[s->inner];
+    const tgi_dim stride = access->stride[s->inner].distance;
+    if (!tgi_dim_is_known(inner) || !tgi_dim_is_known(stride))
+        return false;
+    const int64_t bytes =
+        stride % (L1_SETS * NR_BYTES) *
+        tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype);
+    if (bytes % NR_BYTES != 0)
+        return false;
+    const int64_t lines = bytes / NR_BYTES % L1_SETS;
+    const int64_t sets = lines ? L1_SETS / (lines & -lines) : 1;
+    return inner > sets * L1_WAYS_FOR_B;
+}
+
+/* True if B is packed on the stack, per k-block. */
+static bool should_pack(const tgi_schedule *s)
+{
+    const tgi_dim n = s->loops->extent[s->vector_axis];
+    const tgi_dim inner = s->loops->extent[s->inner];
+    const tgi_access *access = b_access(s);
+    if (s->matmul.transposes_b)
+        return true;
+    if (access->panel_width || has_few_rows(s))
+        return false;
+    if (!has_fewer_tiles(s, MIN_COLLISION_TILES) &&
+        rows_collide_in_l1(s, access))
+        return true;
+    return !tgi_schedule_is_contiguous(s, access) || !tgi_dim_is_known(n) ||
+           !tgi_dim_is_known(inner) ||
+           inner * tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype) >
+               UNPACKED_B_BYTES / n;
+}
+
+/* True if B is a plain load whose columns are contiguous in memory. */
+static bool can_transpose(const tgi_schedule *s)
+{
+    const tgi_access *access = b_access(s);
+    return s->loops->insts.data[tgi_schedule_operand_b(s)].kind ==
+               TGI_INST_LOAD &&
+           access->stride[s->inner].distance == 1 &&
+           !tgi_schedule_is_contiguous(s, access);
+}
+
+/* True if all accesses but that of B, whose packing needs no mask, can be
+   masked. */
+static bool are_others_maskable(const tgi_scheduler *r, const tgi_schedule *s)
+{
+    const tgi_kernel_loops *loops = s->loops;
+    const tgi_access *transposed = b_access(s);
+    bool can_mask = true;
+    for (uint32_t i = 1; i < loops->insts.n; i++) {
+        const tgi_inst *inst = &loops->insts.data[i];
+        if (inst->kind == TGI_INST_LOAD && s->insts[i].varies &&
+            &loops->accesses.data[inst->number] != transposed)
+            can_mask &= tgi_schedule_is_maskable(
+                r, s, &loops->accesses.data[inst->number]);
+    }
+    for (size_t i = 0; i < loops->stores.n; i++)
+        can_mask &= tgi_schedule_is_maskable(
+            r, s, &loops->accesses.data[loops->stores.data[i].access]);
+    return can_mask;
+}
+
+/* True if a work item may have several panels of B. */
+static bool can_have_panels(const tgi_schedule *s)
+{
+    const tgi_dim inner = s->loops->extent[s->inner];
+    return b_access(s)->panel_width && !s->split_block &&
+           !(tgi_dim_is_known(inner) &&
+             inner <= (MIN_K_BLOCKS - 1) * TGI_BLOCK_ROWS);
+}
+
+/* Stack bytes of a row of an item of n_panels. */
+static int64_t c_row_bytes(const tgi_schedule *s, unsigned n_panels)
+{
+    return n_panels * NR_BYTES + tgi_schedule_row_epilogue_bytes(s);
+}
+
+/* Rows of an item of n_panels: as many as fit C_BYTES, balanced. */
+static int64_t panels_item_rows(const tgi_schedule *s, unsigned n_panels)
+{
+    const int64_t tile = s->matmul.mr;
+    const tgi_dim m = s->loops->extent[s->matmul.row_axis];
+    const int64_t max = C_BYTES / c_row_bytes(s, n_panels) / tile * tile;
+    if (!tgi_dim_is_known(m))
+        return max;
+    return balance_rows(s, m, max);
+}
+
+/* True if items of n_panels are too large for the stack, or too few. */
+static bool are_too_many_panels(const tgi_schedule *s, unsigned n_panels,
+                                unsigned lanes)
+{
+    const int64_t rows = panels_item_rows(s, n_panels);
+    if (rows > C_BYTES / c_row_bytes(s, n_panels))
+        return true;
+    return tgi_dim_is_known(s->loops->extent[s->vector_axis]) &&
+           !s->matmul.reduces_rows &&
+           !has_enough_items(s, rows, n_panels * lanes);
+}
+
+static void choose_panels(tgi_schedule *s, unsigned lanes)
+{
+    const tgi_dim n = s->loops->extent[s->vector_axis];
+    unsigned n_panels = MAX_PANELS;
+    while (tgi_dim_is_known(n) && n_panels > 1 && n_panels / 2 * lanes >= n)
+        n_panels /= 2;
+    while (n_panels > 1 && are_too_many_panels(s, n_panels, lanes))
+        n_panels /= 2;
+    if (n_panels == 1)
+        return;
+    s->matmul.n_panels = n_panels;
+    s->matmul.item_rows = panels_item_rows(s, n_panels);
+}
+
+/* -- Micro-kernels --------------------------------------------------------- */
+
+static bool is_load(const tgi_schedule *s, uint32_t inst)
+{
+    return s->loops->insts.data[inst].kind == TGI_INST_LOAD;
+}
+
+/* True if lanes beyond the last column read the next row of B, and no k-block
+   consists only of the last row, which is replaced by a copy. */
+static bool can_overread(const tgi_schedule *s)
+{
+    const tgi_dim n = s->loops->extent[s->vector_axis];
+    const tgi_dim inner = s->loops->extent[s->inner];
+    const tgi_stride row = b_access(s)->stride[s->inner];
+    return tgi_dim_is_known(n) && tgi_dim_is_known(inner) &&
+           tgi_dim_is_known(row.distance) && !row.is_negative &&
+           row.distance >= n && inner % TGI_BLOCK_ROWS != 1;
+}
+
+static bool has_several_matmuls(const tgi_loops *loops)
+{
+    int n = 0;
+    for (size_t i = 0; i < loops->kernels.n; i++) {
+        const tgi_kernel_loops *kernel = loops->kernels.data[i];
+        n += kernel->vectors == TGI_COLUMNS && kernel->reductions.n == 1 &&
+             kernel->reductions.data[0].op == TGI_OP_MATMUL;
+    }
+    return n > 1;
+}
+
+static bool has_small_k(const tgi_scheduler *r, const tgi_schedule *s)
+{
+    const tgi_dim inner = s->loops->extent[s->inner];
+    return tgi_dim_is_known(inner) &&
+           inner < (has_several_matmuls(r->program) ? MIN_K_SHARED : MIN_K);
+}
+
+/* Bytes of an operand of one matmul of a batch, if micro-kernels prefetch the
+   operand of the next one; else 0. */
+static int64_t prefetched_bytes(const tgi_schedule *s, uint8_t operand)
+{
+    const int axis = s->matmul.row_axis;
+    const tgi_dim m = s->loops->extent[axis];
+    const tgi_dim n = s->loops->extent[s->vector_axis];
+    const tgi_dim inner = s->loops->extent[s->inner];
+    const tgi_access *access = tgi_schedule_operand(s, operand);
+    if (axis == 0 || s->split_block || access->panel_width ||
+        !tgi_dim_is_known(m) || !tgi_dim_is_known(n) ||
+        !tgi_dim_is_known(inner) || m > MAX_PREFETCH_BYTES ||
+        n > MAX_PREFETCH_BYTES || inner > MAX_PREFETCH_BYTES ||
+        m * n * inner < MIN_PREFETCH_FMAS)
+        return 0;
+    const tgi_dim rows = operand == TGI_OPERAND_A ? m : n;
+    const int64_t bytes =
+        rows * inner * tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype);
+    const tgi_stride stride = access->stride[axis - 1];
+    return bytes <= MAX_PREFETCH_BYTES && !stride.is_negative &&
+                   stride.distance == rows * inner
+               ? bytes
+               : 0;
+}
+
+/* True if the micro-kernel can read B only from a packed panel. */
+static bool needs_packing(const tgi_schedule *s, bool is_masked)
+{
+    return !b_access(s)->panel_width &&
+           (!tgi_schedule_is_contiguous(s, b_access(s)) ||
+            (is_masked && !can_overread(s)));
+}
+
+/* True if the micro-kernel can be a function: both operands are plain loads, k
+   is large enough, and there is nothing to prefetch. */
+static bool is_function(const tgi_scheduler *r, const tgi_schedule *s)
+{
+    const tgi_reduction *reduction = tgi_schedule_matmul_reduction(s);
+    const uint32_t b = tgi_schedule_operand_b(s);
+    return is_load(s, b == reduction->value ? reduction->other
+                                            : reduction->value) &&
+           (s->matmul.packs_b || is_load(s, b)) && !has_small_k(r, s) &&
+           !s->matmul.prefetched_a_bytes && !s->matmul.prefetched_b_bytes;
+}
+
+static unsigned epilogue_cost(const tgi_schedule *s)
+{
+    unsigned cost = tgi_schedule_epilogue_cost(s);
+    for (uint32_t i = 1; i < s->loops->insts.n; i++)
+        if (s->insts[i].level == TGI_LEVEL_POINT)
+            cost += s->insts[i].cost;
+    return cost;
+}
+
+static void choose_micro_kernel(const tgi_scheduler *r, tgi_schedule *s)
+{
+    tgi_matmul_schedule *m = &s->matmul;
+    m->a_access = (uint32_t)(tgi_schedule_operand(s, TGI_OPERAND_A) -
+                             s->loops->accesses.data);
+    m->b_access = (uint32_t)(b_access(s) - s->loops->accesses.data);
+    m->prefetched_a_bytes = prefetched_bytes(s, TGI_OPERAND_A);
+    m->prefetched_b_bytes = prefetched_bytes(s, TGI_OPERAND_B);
+    m->calls_function = is_function(r, s);
+    m->packs_for_function = needs_packing(s, false);
+    m->packs_masked_for_function = needs_packing(s, true);
+    m->has_few_rows = has_few_rows(s);
+    m->epilogue_in_registers = epilogue_cost(s) <= MAX_REGISTER_EPILOGUE;
+}
+
+tg_status tgi_schedule_choose_matmul(const tgi_scheduler *r, tgi_schedule *s,
+                                     unsigned *out_lanes)
+{
+    *out_lanes = 0;
+    tgi_schedule_find_epilogues(s);
+    if (!find_matmul(s)) {
+        if (s->matmul.reduces_rows || s->matmul.reduces_columns)
+            TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
+                     "cannot compile '%s': a reduction epilogue without a "
+                     "matmul",
+                     r->program->name);
+        return TG_OK;
+    }
+    s->matmul.transposes_b = can_transpose(s);
+    if (s->matmul.transposes_b)
+        s->phases[0].can_mask = are_others_maskable(r, s);
+    const bool can_mask = s->phases[0].can_mask;
+    const tgi_dim n = s->loops->extent[s->vector_axis];
+    unsigned nr = NR_BYTES / (unsigned)tgi_dtype_bytes(
+                                 tgi_schedule_matmul_reduction(s)->dtype);
+    while (tgi_dim_is_known(n) && nr > 1 && (can_mask ? nr / 2 : nr - 1) >= n)
+        nr /= 2;
+    s->matmul.nr = nr;
+    s->matmul.mr = choose_mr(s, nr);
+    s->matmul.item_rows = choose_item_rows(s, nr);
+    s->matmul.packs_b = should_pack(s);
+    if (can_have_panels(s))
+        choose_panels(s, nr);
+    choose_micro_kernel(r, s);
+    *out_lanes = nr;
+    return TG_OK;
+}

@@ -8,8 +8,6 @@
 #include "llvm/emit/llvm_program.h"
 #include "loop/inst_cost.h"
 
-enum { PS_PER_POINT = 5000 };
-
 /* -- Insts ----------------------------------------------------------------- */
 
 static tgi_cost inst_cost(const tgi_llvm_analysis *a, const tgi_inst *inst,
@@ -31,7 +29,7 @@ unsigned tgi_llvm_inst_cost(const tgi_llvm_analysis *a, const tgi_inst *inst)
 
 tgi_kernel_cost tgi_llvm_kernel_cost(const tgi_llvm_analysis *a)
 {
-    tgi_kernel_cost cost = {.point = PS_PER_POINT};
+    tgi_kernel_cost cost = {.point = TGI_COST_PS_PER_POINT};
     const tgi_kernel_loops *loops = a->loops;
     for (uint32_t i = 1; i < loops->insts.n; i++) {
         const tgi_inst *inst = &loops->insts.data[i];

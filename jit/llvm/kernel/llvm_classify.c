@@ -150,7 +150,7 @@ enum { VERY_HEAVY = 60, MAX_REGISTERS = 4, MIN_REGISTERS = 2 };
 
 /* Instructions above which a body leaves no registers for the lanes of a
    reduction tree. */
-enum { HEAVY = 12 };
+enum { HEAVY = 14 };
 
 /* Registers per value of a single cheap reduction down columns. With four, a
    sum over a matrix of 4096 x 4096 takes 1.5 times as long. */

@@ -126,7 +126,7 @@ static uint32_t compute_inline_cost(const tgi_fuse_state *s, tgi_ref ref)
         return 0;
     uint32_t cost = s->values[ref].node_cost.half_cycles;
     for (uint32_t i = first; i < end; i++)
-        cost += s->values[node->inputs[i]].inline_cost;
+        cost += s->values[tgi_fuse_resolve(s, node->inputs[i])].inline_cost;
     return cost < MAX_COST ? cost : MAX_COST;
 }
 

@@ -58,7 +58,7 @@ tgi_kernel_cost tgi_schedule_kernel_cost(const tgi_schedule *s);
 
 /* Instructions above which a body leaves no registers for the lanes of a
    reduction tree, and is not bound by memory. */
-enum { TGI_HEAVY_COST = 12 };
+enum { TGI_HEAVY_COST = 14 };
 
 /* Schedules all phases, with matmuls and wide columns. */
 tg_status tgi_schedule_choose_lanes(const tgi_scheduler *r, tgi_schedule *s);

@@ -6,8 +6,6 @@
 #include "loop/inst_cost.h"
 #include "schedule/choose.h"
 
-enum { PS_PER_POINT = 5000 };
-
 /* -- Insts ----------------------------------------------------------------- */
 
 static tgi_cost inst_cost(const tgi_schedule *s, const tgi_inst *inst,
@@ -41,7 +39,7 @@ unsigned tgi_schedule_body_cost(const tgi_schedule *s, unsigned phase)
 
 tgi_kernel_cost tgi_schedule_kernel_cost(const tgi_schedule *s)
 {
-    tgi_kernel_cost cost = {.point = PS_PER_POINT};
+    tgi_kernel_cost cost = {.point = TGI_COST_PS_PER_POINT};
     const tgi_kernel_loops *loops = s->loops;
     for (uint32_t i = 1; i < loops->insts.n; i++) {
         const tgi_inst *inst = &loops->insts.data[i];

@@ -42,11 +42,12 @@ enum {
     TGI_COST_STRIDED_LOAD = 8, /* one element per lane */
     TGI_COST_POSITION = 3,     /* positions and indices: 64-bit integers */
     /*
-     * Picoseconds per byte: of a half-cycle, given vectors of TGI_COST_ASSUMED;
-     * of a load or store of memory.
+     * Picoseconds: of a half-cycle, per byte of a vector of TGI_COST_ASSUMED;
+     * of a load or store, per byte; of a point of a kernel.
      */
     TGI_COST_PS_PER_BYTE = 5,
     TGI_COST_PS_PER_BYTE_MOVED = 20,
+    TGI_COST_PS_PER_POINT = 5000,
     /*
      * Half-cycles up to which a value is computed again where it is used,
      * rather than stored and loaded: 8. The minimum of two floats takes 7, a

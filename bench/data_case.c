@@ -50,9 +50,9 @@ struct runner {
     tg_function *step;
     tg_bound *bound;
     tg_iterator *it;
-    float *copy; /* BACKEND_C: the batch */
-    int64_t next;
-    python *python; /* peers in Python, instead of the objects above */
+    float *copy; /* BACKEND_C: the batch, … */
+    int64_t next; /* … and its next row */
+    python *python; /* peers in Python */
 };
 
 /* -- The pipeline ---------------------------------------------------------- */
@@ -224,8 +224,7 @@ static bool prepare(runner *r)
     r->step = e->kind == DATA_FEED
                   ? tg_function_create(r->ctx, fast_step, NULL, NULL)
                   : tg_function_create(r->ctx, slow_step, NULL, NULL);
-    r->copy = calloc((size_t)(e->rows * e->columns), sizeof(float));
-    if (!r->source || !r->step || !r->copy)
+    if (!r->source || !r->step)
         return false;
     tg_dataset *d = make_dataset(r);
     r->it = tg_iterate(d);
@@ -250,6 +249,11 @@ static runner *start(experiment *e, backend which, int threads, reason *out_why)
         r->python = start_python(e, which, out_why);
         if (r->python)
             return r;
+    } else if (which == BACKEND_C) {
+        r->copy = calloc((size_t)(e->rows * e->columns), sizeof(float));
+        if (r->copy)
+            return r;
+        reason_set(out_why, "out of memory");
     } else {
         r->ctx = backend_context(BACKEND_JIT, 1);
         if (r->ctx && prepare(r))
@@ -275,7 +279,7 @@ static bool run_once(runner *r)
 {
     if (r->which == BACKEND_C) {
         copy_rows(r);
-        return !tg_bound_set(r->bound, 0, r->copy);
+        return true;
     }
     return !tg_next_bound(r->it, r->bound) &&
            (r->e->kind == DATA_FEED || !tg_run(r->bound));

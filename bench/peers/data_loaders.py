@@ -15,7 +15,8 @@ import numpy as np
 
 kind, peer = sys.argv[1:3]
 rows, columns, source_rows = map(int, sys.argv[3:6])
-source = np.repeat(np.arange(source_rows, dtype=np.float32)[:, None], columns, 1)
+numbers = np.arange(source_rows, dtype=np.float32)
+source = np.repeat(numbers[:, None], columns, 1)
 WORK_SECONDS, PREFETCH_DEPTH = 1e-3, 2
 chunk = bytes(8192)
 
@@ -83,9 +84,10 @@ def torch_loader():
 
 def check(batch):
     batch = batch.numpy()
-    if batch.shape != (rows, columns) or (batch != source[batch[:, 0].astype(int)]).any():
-        return "a batch has wrong rows"
-    return "right"
+    is_right = batch.shape == (rows, columns) and np.array_equal(
+        batch, source[batch[:, 0].astype(int)]
+    )
+    return "right" if is_right else "a batch has wrong rows"
 
 
 batches = {"tf.data": tf_data, "DataLoader": torch_loader}[peer]()

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * python.h - peers in Python. A process runs a program that answers each line
- * it reads with one line. The interpreter is that of TGJIT_BENCH_PYTHON; without
- * this variable there are no such peers.
+ * it reads with one line. TGJIT_BENCH_PYTHON names the interpreter; without this
+ * variable there are no such peers.
  */
 #ifndef BENCH_PEERS_PYTHON_H
 #define BENCH_PEERS_PYTHON_H

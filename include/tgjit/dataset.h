@@ -58,13 +58,13 @@ tg_dataset_from_npy_at(tg_context *ctx, const char *const *paths, size_t n,
                        tg_site site);
 
 /*
- * The rows of a CSV file, which each iteration reads from its beginning. Element
- * component i is group i of columns, as in tg_csv_load_columns: a scalar, or a
- * vector of n columns. Without groups there is one component, all columns with
- * the dtype of `options`. Options and groups are copied. A row with a wrong
- * number of fields or a field that is no number is an error of this element
- * that names file, line and column. A file that cannot be read further ends the
- * iteration after the error.
+ * The rows of a CSV file, which each iteration reads from its beginning.
+ * Component i of an element is group i of columns, as in tg_csv_load_columns: a
+ * scalar, or a vector of n columns. Without groups there is one component, all
+ * columns with the dtype of `options`. Options and groups are copied. A row with
+ * a wrong number of fields or a field that is no number is an error of this
+ * element that names file, line and column. A file that cannot be read further
+ * ends the iteration after the error.
  */
 TG_API TG_MUST_CHECK tg_dataset *
 tg_dataset_from_csv(tg_context *ctx, const char *path,

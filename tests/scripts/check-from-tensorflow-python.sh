@@ -13,5 +13,6 @@ folder=$PWD/check-from-tensorflow-python.tmp
 trap 'rm -rf "$folder"' EXIT
 rm -rf "$folder"
 mkdir "$folder" || exit 1
-TF_CPP_MIN_LOG_LEVEL=3 "$python" "$srcdir/tests/scripts/check-from-tensorflow.py" \
+export TF_CPP_MIN_LOG_LEVEL=3
+"$python" "$srcdir/tests/scripts/check-from-tensorflow.py" \
     "$srcdir/docs/FROM_TENSORFLOW.md" "$folder"

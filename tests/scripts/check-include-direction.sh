@@ -114,6 +114,7 @@ BEGIN {
     split("include/ src/ jit/ bench/", search, " ")
     generated["config.h"]
     generated["build_id.h"]
+    generated["data_loaders.inc"]
     generated["smooth.h"] # written by examples/ahead_of_time/export
 
     while ((getline path <list) > 0) {

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""check-python-files.py LIBRARY FOLDER - files and DLPack structs exchanged
+"""check-python-files.py LIBRARY FOLDER ZLIB - files and DLPack structs exchanged
 between the library, called through ctypes, and NumPy, safetensors, PyTorch.
 
-Every check compares dtype, shape and bytes. Run by check-python-files.sh."""
+Every check compares dtype, shape and bytes. ZLIB is yes or no: whether the
+library has it. Run by check-python-files.sh."""
 
 import ctypes as c
 import os
@@ -19,6 +20,7 @@ except ImportError:
 
 tg = c.CDLL(sys.argv[1])
 folder = sys.argv[2]
+has_zlib = sys.argv[3] == "yes"
 
 # As in tgjit/base.h.
 DTYPES = {"bool": 1, "int8": 2, "int16": 3, "int32": 4, "int64": 5, "uint8": 6,
@@ -177,11 +179,22 @@ def check_same(is_arrays, want, what):
 NOTE = 'quotes " \\ and \u00e4\u4e2d\U0001f600, a tab\t'
 
 
+def check_no_zlib(file, arrays):
+    np.savez_compressed(file, **arrays)
+    archive = need(tg.tg_archive_load(ctx, file.encode()), file)
+    for name in arrays:
+        assert not tg.tg_archive_get(archive, name.encode()), name
+        assert "the library was built without zlib" in error(), error()
+    tg.tg_archive_release(archive)
+
+
 def check_npz(arrays):
     file = path("x.npz")
-    for save in [np.savez, np.savez_compressed]:
+    for save in [np.savez] + [np.savez_compressed] * has_zlib:
         save(file, **arrays)
         check_same(load_all(file)[0], arrays, save.__name__)
+    if not has_zlib:
+        check_no_zlib(file, arrays)
     save_all(file, arrays, NOTE)
     with np.load(file) as loaded:
         assert "__metadata__.json" in loaded.files

@@ -17,4 +17,7 @@ folder=$PWD/check-python-files.tmp
 trap 'rm -rf "$folder"' EXIT
 rm -rf "$folder"
 mkdir "$folder" || exit 1
-"$python" "$srcdir/tests/scripts/check-python-files.py" "$library" "$folder"
+zlib=no
+grep -q '^#define TGJIT_HAVE_ZLIB 1' config.h && zlib=yes
+"$python" "$srcdir/tests/scripts/check-python-files.py" "$library" "$folder" \
+    $zlib

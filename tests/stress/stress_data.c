@@ -54,7 +54,7 @@ static void sum_up(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(in[0], TG_ALL_AXES));
 }
 
-/* -- A generator of the numbers from ELEMENTS on ---------------------------- */
+/* -- A generator of the numbers from ELEMENTS on --------------------------- */
 
 static tg_status open_range(void *user, void **out_state)
 {

@@ -27,8 +27,8 @@ typedef struct loop_emitter {
     tgi_llvm_program *program;
     const tgi_loops *loops;
     LLVMBuilderRef b;
-    LLVMBasicBlockRef failed; /* where a failed assert goes: behind the outermost
-                                 loop; NULL outside of loops */
+    LLVMBasicBlockRef failed; /* behind the outermost loop, where a failed
+                                 assert goes; NULL outside of loops */
 } loop_emitter;
 
 static size_t emit_steps(loop_emitter *e, size_t at, size_t end);
@@ -596,8 +596,8 @@ static void store_carried(const loop_emitter *e, uint32_t buffer)
 
 /*
  * The host formats the message from the addresses in the frame: those of this
- * thread, which a failed call leaves there anyway (llvm_control.c). What follows
- * in the case is unreachable.
+ * thread, which a failed call leaves there anyway (llvm_control.c). The rest of
+ * the case is unreachable.
  */
 static void emit_failed_assert(const loop_emitter *e, uint32_t number)
 {

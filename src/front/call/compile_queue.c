@@ -3,10 +3,10 @@
  * compile_queue.c - see compile_queue.h.
  *
  * A job holds its trace, and thereby its context, but not the variables: these
- * end when the program has released them and the trace. In a forked child the queue
- * is empty, because the threads stay in the parent; later calls queue their
- * variants again. At process exit, plugin.c waits for running compiles before
- * LLVM is torn down.
+ * end when the program has released them and the trace. In a forked child the
+ * queue is empty, because the threads stay in the parent; later calls queue
+ * their variants again. At process exit, plugin.c waits for running compiles
+ * before LLVM is torn down.
  */
 #include "front/call/compile_queue.h"
 

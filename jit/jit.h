@@ -3,8 +3,8 @@
  * jit.h - the interface of the compiler to the front end.
  *
  * It also includes the headers of stages that the front end uses: generator.h,
- * code_cache.h, disk_cache.h, loop_pass.h, target_names.h and variant.h. None of them needs
- * LLVM, which is in a plugin that the first compile loads.
+ * code_cache.h, disk_cache.h, loop_pass.h, target_names.h and variant.h. None
+ * of them needs LLVM, which is in a plugin that the first compile loads.
  */
 #ifndef TGI_JIT_H
 #define TGI_JIT_H

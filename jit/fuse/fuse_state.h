@@ -72,7 +72,7 @@ typedef struct tgi_fuse_state {
        are stored in (none: not stored). Otherwise NULL. */
     const tgi_buffer_id *bound_params, *bound_results;
     bool no_straightline; /* do not select straight-line kernels */
-    bool must_restart; /* another value has been forced into memory */
+    bool must_restart;    /* another value has been forced into memory */
 } tgi_fuse_state;
 
 /* fuse.c: runs all stages until kernels are formed. */

@@ -6,8 +6,8 @@
  *   elide-copies  deletes kernels and barriers, so that more buffers die within
  *                 one kernel
  *   in-place      after it: a copy is better removed than made in place
- *   group         promotes buffers to SSA values, which needs the final accesses
- *                 of each; if it is left out, fuse marks no kernel as
+ *   group         promotes buffers to SSA values, which needs the final
+ *                 accesses of each; if it is left out, fuse marks no kernel as
  *                 straight-line either, because these need fewer barriers
  *   schedule      decides how kernels run, not what they compute; their bodies
  *                 and accesses are final
@@ -20,7 +20,8 @@
 
 #define REQUIRED(function, name, doc) \
     {name, doc, false, tgi_loop_pass_##function},
-#define OPTIONAL(function, name, doc) {name, doc, true, tgi_loop_pass_##function},
+#define OPTIONAL(function, name, doc) \
+    {name, doc, true, tgi_loop_pass_##function},
 const tgi_loop_pass tgi_loop_passes[] = {TGI_LOOP_PASSES(REQUIRED, OPTIONAL)};
 
 /* -- Driver ---------------------------------------------------------------- */

@@ -23,7 +23,7 @@
 #define TGI_LOOP_PASS_NUMBER(function, name, doc) TGI_LOOP_PASS_##function,
 enum {
     TGI_LOOP_PASSES(TGI_LOOP_PASS_NUMBER, TGI_LOOP_PASS_NUMBER)
-    TGI_N_LOOP_PASSES
+        TGI_N_LOOP_PASSES
 };
 
 struct tgi_target;  /* target/target.h */

@@ -47,12 +47,12 @@ tg_status tgi_coalescer_init(tgi_coalescer *c, tgi_loops *loops,
                              tgi_strbuf *explain)
 {
     const size_t n = loops->buffers.n;
-    *c = (tgi_coalescer){
-        .loops = loops,
-        .explain = explain,
-        .n_buffers = n,
-        .parent = tgi_alloc_zero((n + 1) * sizeof(*c->parent)),
-        .classes = tgi_alloc_zero((n + 1) * sizeof(*c->classes))};
+    *c = (tgi_coalescer){.loops = loops,
+                         .explain = explain,
+                         .n_buffers = n,
+                         .parent = tgi_alloc_zero((n + 1) * sizeof(*c->parent)),
+                         .classes =
+                             tgi_alloc_zero((n + 1) * sizeof(*c->classes))};
     for (size_t i = 0; c->parent && i < n; i++)
         c->parent[i] = tgi_buffer_id_from(i);
     TGI_TRY(tgi_live_ranges_init(&c->live, loops));
@@ -173,17 +173,19 @@ static bool updates_in_place(const tgi_coalescer *c, const tgi_kernel_loops *k,
         const tgi_buffer_id to = tgi_coalescer_of_access(c, k, store->access);
         if (tgi_buffer_id_equals(to, old))
             return false;
-        if (!tgi_buffer_id_equals(to, new) || keeps_equal(c, k, store, old))
+        if (!tgi_buffer_id_equals(to, new))
             continue;
+        /* Without this copy, another store to the element would be the last. */
+        if (keeps_equal(c, k, store, old))
+            return false;
         for (size_t i = 1; i < k->insts.n; i++) {
             const tgi_inst *inst = &k->insts.data[i];
             if (inst->kind == TGI_INST_LOAD &&
                 tgi_buffer_id_equals(
                     tgi_coalescer_of_access(c, k, inst->number), old) &&
                 (inst->phase > store->phase ||
-                 !tgi_access_is_same_element(
-                     k, &k->accesses.data[inst->number],
-                     &k->accesses.data[store->access])))
+                 !tgi_access_is_same_element(k, &k->accesses.data[inst->number],
+                                             &k->accesses.data[store->access])))
                 return false;
         }
     }
@@ -218,8 +220,8 @@ static bool hits_range(tgi_coalescer *c, tgi_buffer_id new,
         else
             end = middle;
     }
-    for (; first < range->n &&
-           range->data[first].span.first <= write->span.last;
+    for (;
+         first < range->n && range->data[first].span.first <= write->span.last;
          first++)
         if (is_conflict(c, new, write, old, &range->data[first]))
             return true;

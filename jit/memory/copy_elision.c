@@ -116,8 +116,8 @@ static void elide_copies(tgi_coalescer *c)
     const tgi_loops *loops = c->loops;
     for (size_t i = 0; i < loops->steps.n; i++)
         if (loops->steps.data[i].kind == TGI_STEP_LOOP)
-            unite_carried(c, tgi_loops_control(loops,
-                                               loops->steps.data[i].control));
+            unite_carried(
+                c, tgi_loops_control(loops, loops->steps.data[i].control));
     unpin_carried(c);
     for (size_t i = 0; i < loops->steps.n; i++)
         if (loops->steps.data[i].kind == TGI_STEP_RUN)

@@ -25,7 +25,7 @@
  *     leads there: from the access before it, or from the beginning of the
  *     iteration or case, or from the last step in between where the loop (TEST)
  *     or the call (RETURN_IF_FAILED) may end. A call that fails leaves its
- *     variables to the caller, so it reads them; it does not read anything else;
+ *     variables to the caller, so it reads them, and nothing else;
  *   - if they are in two cases of a switch: after the first one if nothing
  *     after the switch accesses the buffer, and before the second one if
  *     nothing before the switch does.
@@ -160,10 +160,9 @@ static bool writes_all(const tgi_loops *loops, const tgi_kernel_loops *k,
         remaining |= (unsigned)(k->extent[axis] != 1) << axis;
     while (remaining) {
         int axis = 0;
-        while (axis < n_axes &&
-               !(remaining >> axis & 1 &&
-                 access->stride[axis].distance == covered &&
-                 !access->stride[axis].is_negative))
+        while (axis < n_axes && !(remaining >> axis & 1 &&
+                                  access->stride[axis].distance == covered &&
+                                  !access->stride[axis].is_negative))
             axis++;
         if (axis == n_axes)
             return false;
@@ -388,9 +387,8 @@ static void add_case_hole(range_builder *b, const tgi_live_access *before,
     const tgi_live_ranges *live = b->live;
     const tgi_live_node *nodes = live->nodes.data;
     uint32_t from, to;
-    const tgi_live_node *branch =
-        &nodes[common_node(live, live->node[before->step],
-                           live->node[after->step], &from, &to)];
+    const tgi_live_node *branch = &nodes[common_node(
+        live, live->node[before->step], live->node[after->step], &from, &to)];
     const bool is_born = b->hull.first >= 2 * branch->begin;
     const bool dies = b->hull.last <= 2 * branch->end + 1;
     if (branch->kind != TGI_LIVE_SWITCH || (!is_born && !dies))
@@ -495,10 +493,9 @@ static tgi_live_interval unite(tgi_live_interval a, tgi_live_interval b)
         b = swapped;
     }
     a.last_without =
-        max(a.last_without, a.last_step != b.last_step ? b.span.last
-                                                       : b.last_without);
-    a.span.first =
-        a.span.first < b.span.first ? a.span.first : b.span.first;
+        max(a.last_without,
+            a.last_step != b.last_step ? b.span.last : b.last_without);
+    a.span.first = a.span.first < b.span.first ? a.span.first : b.span.first;
     return a;
 }
 

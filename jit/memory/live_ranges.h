@@ -44,7 +44,7 @@ typedef TGI_VEC(tgi_live_interval) tgi_live_range;
 typedef struct tgi_live_access {
     uint32_t step;
     bool reads, writes;
-    bool kills;     /* writes every element and reads none */
+    bool kills;      /* writes every element and reads none */
     bool is_in_turn; /* at its step, not at any time of the epoch */
 } tgi_live_access;
 
@@ -70,15 +70,15 @@ typedef struct tgi_live_node {
 
 typedef struct tgi_live_ranges {
     const tgi_loops *loops;
-    tgi_arena arena;                /* of the arrays */
-    TGI_VEC(tgi_live_node) nodes;   /* [0] is the program */
-    uint32_t *node;                 /* by step: the innermost node */
-    uint32_t *epoch_begin;          /* by step: the first step of its epoch, */
-    uint32_t *epoch_end;            /* the last one, */
-    uint32_t *last_exit;            /* and the last RETURN_IF_FAILED up to it;
+    tgi_arena arena;              /* of the arrays */
+    TGI_VEC(tgi_live_node) nodes; /* [0] is the program */
+    uint32_t *node;               /* by step: the innermost node */
+    uint32_t *epoch_begin;        /* by step: the first step of its epoch, */
+    uint32_t *epoch_end;          /* the last one, */
+    uint32_t *last_exit;          /* and the last RETURN_IF_FAILED up to it;
                                        0: none */
-    tgi_live_accesses *accesses;    /* by buffer */
-    bool *is_memoised;              /* by buffer: live between calls */
+    tgi_live_accesses *accesses;  /* by buffer */
+    bool *is_memoised;            /* by buffer: live between calls */
 } tgi_live_ranges;
 
 /* Finds the accesses of all buffers. Fails when out of memory. In any case

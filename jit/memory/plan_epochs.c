@@ -94,10 +94,10 @@ static tg_status plan_epochs(planner *p)
 
 tg_status tgi_loop_pass_plan(tgi_loop_pass_state *s)
 {
-    planner p = {
-        .loops = s->loops,
-        .epoch = tgi_alloc((s->loops->steps.n + 1) * sizeof(*p.epoch)),
-        .parent = tgi_alloc((s->loops->buffers.n + 1) * sizeof(*p.parent))};
+    planner p = {.loops = s->loops,
+                 .epoch = tgi_alloc((s->loops->steps.n + 1) * sizeof(*p.epoch)),
+                 .parent =
+                     tgi_alloc((s->loops->buffers.n + 1) * sizeof(*p.parent))};
     tg_status status = tgi_live_ranges_init(&p.live, s->loops);
     if (!status)
         status = p.epoch && p.parent ? plan_epochs(&p) : tgi_error_memory();

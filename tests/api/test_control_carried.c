@@ -178,6 +178,18 @@ static void note_sum(outcome *out, const tg_tensor *x)
     note(out, &sum, sizeof(sum));
 }
 
+static void note_variable_sum(outcome *out, tg_variable *v)
+{
+    unsigned char contents[4096];
+    uint64_t sum = 0;
+    const size_t bytes = tg_variable_bytes(v);
+    cr_assert_leq(bytes, sizeof(contents));
+    check_works(tg_variable_get(v, contents, bytes));
+    for (size_t i = 0; i < bytes; i++)
+        sum = sum * 31 + contents[i];
+    note(out, &sum, sizeof(sum));
+}
+
 static void run_bodies(session *s, outcome *out)
 {
     static const int64_t sizes[] = {3, 7, 70, 2000};
@@ -478,6 +490,92 @@ Test(control_carried, lists_grow_to_their_maximum_and_no_further)
     check_modes(run_lists);
 }
 
+/* -- Variables ------------------------------------------------------------- */
+
+CALLBACK(is_below_a_hundred)
+{
+    tg_return(t, tg_lt(tg_reduce_max(in[0], TG_ALL_AXES), 100));
+}
+
+CALLBACK(increased)
+{
+    tg_return(t, tg_add(tg_mul(in[0], 0.5), 60));
+}
+
+/* in: v, number of iterations. Assigns the result of a loop, which is then
+   computed in the memory of the variable. */
+CALLBACK(assigned_loop)
+{
+    tg_value r[2];
+    tg_for(in[1], in_place, NULL, TG_ARGS(in[0], tg_mul(in[0], 0.75)), r, 2);
+    tg_assign(in[0], r[0]);
+    tg_return(t, r[1]);
+}
+
+/* The same, but the old contents are used later. */
+CALLBACK(assigned_late)
+{
+    tg_value old = tg_read(in[0]), r[2];
+    tg_for(in[1], in_place, NULL, TG_ARGS(old, tg_mul(old, 0.75)), r, 2);
+    tg_value both = tg_add(old, r[1]);
+    tg_assign(in[0], r[0]);
+    tg_return(t, both);
+}
+
+/* The same, but the call may fail before the assignment. */
+CALLBACK(assigned_or_failed)
+{
+    tg_value r[2];
+    tg_for(in[1], in_place, NULL, TG_ARGS(in[0], tg_mul(in[0], 0.75)), r, 2);
+    tg_assert(t, tg_lt(in[1], 3), "too many");
+    tg_assign(in[0], r[0]);
+    tg_return(t, r[1]);
+}
+
+/* A loop that its test ends, and assignments within a loop. */
+CALLBACK(assigned_while)
+{
+    tg_value r;
+    tg_while(is_below_a_hundred, increased, NULL, TG_ARGS(in[0]), &r, 1);
+    tg_assign(in[0], r);
+    tg_return(t, tg_add(r, tg_cast(in[1], TG_F32)));
+}
+
+static void run_assigned(session *s, outcome *out)
+{
+    static tg_callback *const callbacks[] = {assigned_loop, assigned_late,
+                                             assigned_or_failed,
+                                             assigned_while};
+    static const int64_t sizes[] = {3, 70, 900};
+    for (int i = 0; i < 4; i++) {
+        tg_function *f = tg_function_create(s->ctx, callbacks[i], NULL, NULL);
+        for (int k = 0; k < 3; k++) {
+            tg_tensor *x = f32_range(s->ctx, sizes[k]);
+            tg_variable *v = tg_variable_create(s->ctx, "v", TG_F32,
+                                                TG_DIMS(sizes[k]),
+                                                tg_from_data(
+                                                    tg_tensor_data(x)));
+            for (int64_t trips = 0; trips < 5; trips++) {
+                tg_tensor *y = NULL;
+                note_status(out, tg_call(f, TG_ARGS(v, trips),
+                                         TG_RESULTS(&y)));
+                if (y)
+                    note_sum(out, y);
+                tg_tensor_release(y);
+                note_variable_sum(out, v);
+            }
+            tg_variable_release(v);
+            tg_tensor_release(x);
+        }
+        tg_function_release(f);
+    }
+}
+
+Test(control_carried, assigned_loops_have_the_interpreters_bits)
+{
+    check_modes(run_assigned);
+}
+
 /* -- Buffers --------------------------------------------------------------- */
 
 static const tgi_control_flow *only_loop(const fused *fu)
@@ -525,5 +623,26 @@ Test(control_carried, a_few_elements_are_in_registers)
         if (bodies[i] != printed && bodies[i] != with_inner_loop &&
             bodies[i] != by_branch)
             check_carried(bodies[i], 7, true, 0);
+    check_nothing_is_alive();
+}
+
+/* The place of the first carried value. */
+static int carried_place(tg_callback *callback)
+{
+    fused fu;
+    fuse(&fu, callback, NO_SYMBOLS, V32(5000),
+         tg_spec_tensor(TG_I64, TG_SCALAR));
+    const tgi_control_flow *c = fu.loops->controls.data; /* the loop is first */
+    const int place = tgi_loops_buffer(fu.loops, c->carried[0])->place;
+    fuse_end(&fu);
+    return place;
+}
+
+Test(control_carried, loops_update_variables_in_place)
+{
+    cr_assert_eq(carried_place(assigned_loop), TGI_PLACE_PARAM);
+    cr_assert_eq(carried_place(assigned_while), TGI_PLACE_PARAM);
+    cr_assert_eq(carried_place(assigned_late), TGI_PLACE_TEMP);
+    cr_assert_eq(carried_place(assigned_or_failed), TGI_PLACE_TEMP);
     check_nothing_is_alive();
 }

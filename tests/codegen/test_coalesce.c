@@ -6,6 +6,7 @@
  *   ab>c    a kernel that loads a[i] and b[i] and stores their sum to c[i]
  *   ab~c    the same, but it loads a[n - 1 - i] and b[n - 1 - i]
  *   a=c     a kernel that copies a to c; a/c only the first half
+ *   ab&c    a kernel that copies a to c, then b to c
  *   >c d    a kernel that stores a constant to c
  *   >cd     a kernel that stores one constant to c and d
  *   !a>c    a straight-line kernel
@@ -51,7 +52,7 @@ static void add_elementwise(tgi_loops *loops, const char *text)
 {
     const bool is_straightline = *text == '!';
     text += is_straightline;
-    const char *op = text + strcspn(text, ">~=/");
+    const char *op = text + strcspn(text, ">~=/&");
     const tgi_dim extent[] = {*op == '/' ? N / 2 : N};
     tgi_kernel_loops *k = add_kernel(loops, "k", TGI_ROWS, 0, extent);
     k->is_straightline = is_straightline;
@@ -62,8 +63,15 @@ static void add_elementwise(tgi_loops *loops, const char *text)
             k, tgi_buffer_id_index(buffer_of(*text)), is_reversed ? N - 1 : 0,
             (int64_t[]){is_reversed ? -1 : 1});
         const uint32_t load = add_load(loops, k, 0, access);
+        if (*op == '&')
+            add_store(k, 0, load,
+                      add_access(k, tgi_buffer_id_index(buffer_of(op[1])), 0,
+                                 (int64_t[]){1}),
+                      TGI_LEVEL_INNER);
         value = value ? add_op(k, 0, TGI_OP_ADD, value, load, 0) : load;
     }
+    if (*op == '&')
+        return;
     if (!value)
         value = add_number(k, TG_F32, 1);
     else if (*op == '>' || is_reversed)
@@ -140,7 +148,8 @@ static tgi_loops *make_program(const char *program, const char *carried)
         program += n + (program[n] == ' ');
         const char *control = strchr(controls, *step);
         if (*step == 'L' || *step == 'S') {
-            open[depth] = add_control(loops, *step == 'L', depth ? "" : carried);
+            open[depth] =
+                add_control(loops, *step == 'L', depth ? "" : carried);
             depth++;
         }
         if (control)
@@ -274,6 +283,7 @@ Test(coalesce, copies_share_storage_until_one_changes)
     KEEPS(">a | a=b | >a | ab>r", "ab");
     KEEPS(">a | >b a=c | bc>r", "ab");
     UNITES(">a | a=b | ab>r", "ab");
+    KEEPS(">a >x | a=b | x=b | ab>r", "ab");
     /* The read is in the epoch of the change, not before it. */
     KEEPS(">a | a=b | >b a>d | b>r", "ab");
     UNITES("!>a !a=b !a>d !>b !b>r", "ab");
@@ -321,6 +331,9 @@ Test(coalesce, variables_change_when_no_step_can_fail_before_their_assignment)
     KEEPS("v=a | >a | a/v |", "va");
     KEEPS("v=a | >a | v>d | a=v |", "va");
     KEEPS("v=a | >a | a=v | >a | a>r", "va");
+    /* Assigned twice in one kernel: the last one counts. */
+    KEEPS(">a >b | ab&v |", "vb");
+    KEEPS(">a >b | ab&v |", "va");
     /* The assigned value, stored twice. */
     UNITES("v>av | a>r", "va");
     /* A copy that does not change shares the storage of a parameter. */

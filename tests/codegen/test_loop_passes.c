@@ -91,7 +91,8 @@ Test(loop_passes, each_pass_does_its_own_work_only)
     cr_assert_gt(n_straightline(fu.loops), 0);
     cr_assert_gt(n_places(&fu, TGI_PLACE_SSA), 0);
     tgi_loops_destroy(fu.loops);
-    fu.loops = run(&fu, (tgi_loop_pass_options){.skip = bit_of("elide-copies")});
+    fu.loops =
+        run(&fu, (tgi_loop_pass_options){.skip = bit_of("elide-copies")});
     /* Copies of the variable, and back. */
     cr_assert_eq(fu.loops->kernels.n, n_kernels + 2);
     cr_assert_eq(fu.loops->buffers.n, n + 1);

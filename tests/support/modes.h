@@ -14,15 +14,18 @@
 typedef struct mode {
     const char *name, *jit;
     int threads, vector_bits;
+    const char *skip_passes; /* or NULL */
 } mode;
 
 /* The first mode is the reference. All work is divided among the threads. */
 static const mode all_modes[] = {
-    {"interpreted", "off", 1, 0},
-    {"compiled", "required", 1, 0},
-    {"compiled for 2 threads", "required", 2, 128},
-    {"compiled for 3 threads", "required", 3, 256},
-    {"compiled for 7 threads", "required", 7, 128},
+    {"interpreted", "off", 1, 0, NULL},
+    {"compiled", "required", 1, 0, NULL},
+    {"compiled for 2 threads", "required", 2, 128, NULL},
+    {"compiled for 3 threads", "required", 3, 256, NULL},
+    {"compiled for 7 threads", "required", 7, 128, NULL},
+    {"compiled without loop passes", "required", 2, 256,
+     "elide-copies,in-place,group"},
 };
 enum { N_MODES = sizeof(all_modes) / sizeof(*all_modes) };
 
@@ -50,6 +53,7 @@ static inline void session_begin_mode(session *s, const mode *m)
     setenv("TGJIT_GRAIN", "0", 1);
     session_begin_with(s, (tg_context_options){.jit = m->jit,
                                                .threads = m->threads,
+                                               .skip_passes = m->skip_passes,
                                                .vector_bits = m->vector_bits});
 }
 

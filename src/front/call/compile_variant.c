@@ -34,9 +34,9 @@ static void dump_compiler_stage(const char *stage, const char *text, void *user)
                       "fusion of %s:\n%s", c->name, text);
     else
         tgi_dump_text(c->ctx, c->name, c->dump_number, stage,
-                      strcmp(stage, "asm") == 0       ? "s"
+                      strcmp(stage, "asm") == 0      ? "s"
                       : strncmp(stage, "ir", 2) == 0 ? "ll"
-                                                      : "txt",
+                                                     : "txt",
                       text);
 }
 

@@ -71,7 +71,8 @@ libtgjit_core_la_SOURCES += \
 	jit/schedule/choose_wide.c \
 	jit/schedule/cost.c \
 	jit/schedule/facts.c \
-	jit/schedule/schedule.h
+	jit/schedule/schedule.h \
+	jit/schedule/schedule_print.c
 
 # -- jit/codegen: the interface to the code generator ------------------------
 

@@ -80,6 +80,10 @@ static void report_loops(const tgi_program *program,
         return;
     tgi_strbuf text = {0};
     tgi_loops_print(program->loops, &text);
+    for (size_t i = 0; i < program->loops->kernels.n; i++)
+        if (program->loops->kernels.data[i]->schedule)
+            tgi_schedule_print(program->loops->kernels.data[i]->schedule,
+                               &text);
     tgi_jit_report_stage(options, "loops", text.text);
     tgi_strbuf_deinit(&text);
 }
@@ -101,19 +105,28 @@ static size_t estimate_work(const tgi_loops *loops)
     return work;
 }
 
+static tg_status schedule_loops(tgi_program *program,
+                                const tgi_jit_options *options)
+{
+    TGI_TRY(tgi_loops_verify(program->loops));
+    tgi_target target;
+    tgi_target_init(options->cpu, options->vector_bits, &target);
+    return tgi_schedule_choose(program->loops, &target);
+}
+
 /* Above the budget, only caches are searched. Stages of a miss are not reported
-   then: the later compile reports them. */
+   then: the later compile reports them. Loops that are rejected are reported
+   too. */
 static tg_status compile_loops(tgi_program *program,
                                const tgi_jit_options *options, size_t work,
                                const tgi_strbuf *explain)
 {
     const bool cached_only = work > options->max_work;
-    if (!cached_only)
+    const tg_status status = schedule_loops(program, options);
+    if (!cached_only || status)
         report_loops(program, options, explain);
-    TGI_TRY(tgi_loops_verify(program->loops));
-    tgi_target target;
-    tgi_target_init(options->cpu, options->vector_bits, &target);
-    TGI_TRY(tgi_schedule_choose(program->loops, &target));
+    if (status)
+        return status;
     TGI_TRY(tgi_compile(program->loops, options, cached_only, &program->code));
     if (cached_only && program->code)
         report_loops(program, options, explain);

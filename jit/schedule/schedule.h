@@ -202,6 +202,9 @@ typedef struct tgi_schedule {
     tgi_kernel_loops copy; /* see `loops`; shares all lists but accesses */
 } tgi_schedule;
 
+/* Appends a text form, for dumps and goldens (docs/SCHEDULES.md). */
+void tgi_schedule_print(const tgi_schedule *s, tgi_strbuf *out);
+
 /* -- Helpers --------------------------------------------------------------- */
 
 static inline const tgi_nest_loop *tgi_nest_vector(const tgi_nest *nest)

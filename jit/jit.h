@@ -37,7 +37,7 @@ typedef struct tgi_jit_options {
     unsigned vector_bits; /* 0: chosen by CPU */
     bool instruments;     /* for AddressSanitizer */
     size_t max_work;      /* a longer compile is not done; 0.1 ms */
-    bool verifies;        /* run LLVM's verifier on the IR */
+    bool verifies;        /* verify schedules, and LLVM's IR by LLVM */
     tgi_disk_cache *disk_cache; /* NULL: none */
     /* Receives the text of the stages for which wants_stage returns true:
        "fusion", "loops", "ir", "ir-after", "asm". NULL: none. */

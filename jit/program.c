@@ -111,7 +111,8 @@ static tg_status schedule_loops(tgi_program *program,
     TGI_TRY(tgi_loops_verify(program->loops));
     tgi_target target;
     tgi_target_init(options->cpu, options->vector_bits, &target);
-    return tgi_schedule_choose(program->loops, &target);
+    TGI_TRY(tgi_schedule_choose(program->loops, &target));
+    return options->verifies ? tgi_schedule_verify_all(program->loops) : TG_OK;
 }
 
 /* Above the budget, only caches are searched. Stages of a miss are not reported

@@ -101,6 +101,7 @@ unit_tests = \
 	tests/codegen/test_native_host \
 	tests/codegen/test_plugin \
 	tests/codegen/test_schedule \
+	tests/codegen/test_schedule_verify \
 	tests/codegen/test_team \
 	tests/codegen/test_work_share \
 	tests/unit/test_alloc \

@@ -226,6 +226,8 @@ tg_status tgi_jit_export(const tgi_graph *graph,
     tgi_target_init(options->cpu, options->vector_bits, &target);
     if (!status)
         status = tgi_schedule_choose(j.loops, &target);
+    if (!status && j.options->verifies)
+        status = tgi_schedule_verify_all(j.loops);
     if (!status)
         status = generate_object(&j, out_exported);
     tgi_free(j.params);

@@ -9,12 +9,15 @@
 #include "schedule/choose.h"
 #include "support/fusing.h"
 
-/* Chooses the schedules of fused loops for a target (target.h). */
+/* Chooses the schedules of fused loops for a target (target.h), and verifies
+   them. */
 static inline void schedule_for(fused *fu, const char *target_name)
 {
     tgi_target target;
     cr_assert(tgi_target_by_name(target_name, &target));
     cr_assert_eq(tgi_schedule_choose(fu->loops, &target), TG_OK, "%s",
+                 tg_error(NULL));
+    cr_assert_eq(tgi_schedule_verify_all(fu->loops), TG_OK, "%s",
                  tg_error(NULL));
 }
 

@@ -259,15 +259,16 @@ static LLVMTypeRef function_type(tgi_llvm_program *program)
 static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
 {
     char name[64];
-    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u",
+    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u",
              tgi_dtype_table[tgi_llvm_matmul_dtype(k)].name, height,
-             k->e->lanes);
+             k->e->lanes, tgi_llvm_vector_bits(k));
     LLVMValueRef function = LLVMGetNamedFunction(k->e->module, name);
     if (function)
         return function;
     function = LLVMAddFunction(k->e->module, name, function_type(k->program));
     LLVMSetLinkage(function, LLVMInternalLinkage);
-    tgi_llvm_target_set_function(k->program->target, function);
+    tgi_llvm_target_set_function(k->program->target, function,
+                                 tgi_llvm_vector_bits(k));
     tgi_llvm_target_skip_post_ra_scheduler(function);
     define_function(k, function, height);
     return function;

@@ -73,6 +73,8 @@ libtgjit_core_la_SOURCES += \
 	jit/schedule/facts.c \
 	jit/schedule/schedule.h \
 	jit/schedule/schedule_print.c \
+	jit/schedule/schedule_random.c \
+	jit/schedule/schedule_random.h \
 	jit/schedule/schedule_verify.c \
 	jit/schedule/verify.h \
 	jit/schedule/verify_facts.c \

@@ -11,6 +11,7 @@
 #include "memory/memory_plan.h"
 #include "object/image_debug.h"
 #include "schedule/choose.h"
+#include "schedule/schedule_random.h"
 
 tg_status tgi_program_check_no_calls(const tgi_graph *graph)
 {
@@ -112,6 +113,9 @@ static tg_status schedule_loops(tgi_program *program,
     tgi_target target;
     tgi_target_init(options->cpu, options->vector_bits, &target);
     TGI_TRY(tgi_schedule_choose(program->loops, &target));
+    if (options->schedule_seed)
+        TGI_TRY(tgi_schedule_randomise(program->loops, &target,
+                                       options->schedule_seed));
     return options->verifies ? tgi_schedule_verify_all(program->loops) : TG_OK;
 }
 

@@ -489,6 +489,7 @@ script_tests = \
 	tests/scripts/check-random-repro.sh \
 	tests/scripts/check-readme.sh \
 	tests/scripts/check-repro.sh \
+	tests/scripts/check-schedules-doc.sh \
 	tests/scripts/check-warm.sh
 
 TESTS += $(script_tests)

@@ -165,6 +165,9 @@ static void print_phase(const tgi_schedule *s, unsigned number, tgi_strbuf *out)
         tgi_strbuf_add(out, "once per point");
     if (phase->n_reductions)
         print_accumulators(s, phase, out);
+    if (phase->aligned_store)
+        tgi_strbuf_addf(out, "; aligned to the store of %%%u",
+                        s->loops->stores.data[phase->aligned_store - 1].value);
     tgi_strbuf_add(out, "\n");
     print_fission(s, number, out);
     print_non_temporal(s, number, out);

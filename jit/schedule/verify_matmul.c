@@ -154,6 +154,7 @@ static tg_status verify_epilogues(const tgi_schedule *s)
         const tgi_loop_store *store = &s->loops->stores.data[i];
         if (!store->epilogue_op)
             continue;
+        TGI_REQUIRE(m->mr && m->nr, "a reduction epilogue without a matmul", i);
         rows |= store->along_rows;
         columns |= !store->along_rows;
         TGI_REQUIRE(!store->along_rows || tgi_schedule_row_fits_vector(s) ||
@@ -169,8 +170,6 @@ static tg_status verify_epilogues(const tgi_schedule *s)
     TGI_REQUIRE(m->reduces_rows == rows, "a row epilogue is missing", 0);
     TGI_REQUIRE(m->reduces_columns == columns, "a column epilogue is missing",
                 0);
-    TGI_REQUIRE(m->mr || (!rows && !columns),
-                "a reduction epilogue without a matmul", 0);
     /* Work items with all columns: verify_nest.c. */
     TGI_REQUIRE(!columns || tgi_extent_is_at_most(s, m->row_axis, m->item_rows),
                 "work items divide a column that is reduced", m->item_rows);

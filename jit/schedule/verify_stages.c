@@ -2,7 +2,7 @@
 /*
  * verify_stages.c - data that is staged: tiles, packed panels, slots of loop
  * fission. It is written before it is read, and not overwritten before it is
- * read last. Non-temporal stores.
+ * read last. Non-temporal and aligned stores.
  */
 #include "schedule/verify.h"
 
@@ -271,7 +271,7 @@ tg_status tgi_schedule_verify_fission(const tgi_schedule *s, unsigned phase)
     return TG_OK;
 }
 
-/* -- Non-temporal stores --------------------------------------------------- */
+/* -- Stores ---------------------------------------------------------------- */
 
 /* Whole vectors of contiguous elements, aligned to a cache line; the kernel
    ends with a fence. */
@@ -295,8 +295,30 @@ static tg_status verify_store(const tgi_schedule *s, size_t i)
     return TG_OK;
 }
 
+/* Peeled elements shift the vectors of a row, which its reductions and tiles
+   must not notice. */
+static tg_status verify_alignment(const tgi_schedule *s, unsigned number)
+{
+    const tgi_phase_schedule *phase = &s->phases[number];
+    const uint32_t i = phase->aligned_store - 1;
+    if (!phase->aligned_store)
+        return TG_OK;
+    TGI_REQUIRE(i < s->loops->stores.n &&
+                    s->loops->stores.data[i].phase == number &&
+                    s->loops->stores.data[i].level == TGI_LEVEL_INNER &&
+                    has_unit_stride(s, s->loops->stores.data[i].access),
+                "alignment to a store that is not contiguous", i);
+    TGI_REQUIRE(s->loops->vectors == TGI_ROWS && !s->loops->is_straightline &&
+                    !phase->n_reductions && !phase->fission.n_parts &&
+                    !s->tiles.rows,
+                "alignment of a loop that cannot be peeled", i);
+    return TG_OK;
+}
+
 tg_status tgi_schedule_verify_stores(const tgi_schedule *s)
 {
+    for (unsigned i = 0; i < s->loops->n_phases; i++)
+        TGI_TRY(verify_alignment(s, i));
     for (size_t i = 0; i < s->loops->stores.n; i++)
         if (s->non_temporal_stores[i])
             TGI_TRY(verify_store(s, i));

@@ -366,5 +366,9 @@ Test(schedule_verify, non_temporal_stores_are_whole_vectors)
               vector_of(p)->tail = TGI_TAIL_MASK));
     REJECTED("fission of non-temporal stores", "chain", 0,
              p[0].is_non_temporal = true);
+    REJECTED("alignment to a store that is not contiguous", "chain", 0,
+             p[0].aligned_store = 2);
+    REJECTED("alignment of a loop that cannot be peeled", "chain", 0,
+             p[0].aligned_store = 1);
     check_nothing_is_alive();
 }

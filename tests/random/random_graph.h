@@ -62,6 +62,8 @@ typedef struct rg_settings {
     rg_control control;
     int n_teams, teams[RG_MAX_TEAMS]; /* team sizes */
     unsigned vector_bits;              /* 0: chosen for the CPU */
+    int n_schedules;                   /* JIT: random schedules with which
+                                          everything is repeated */
     const char *cache;                 /* JIT: a cache directory, in which case
                                           everything is repeated with the cached
                                           code; or NULL */

@@ -221,6 +221,8 @@ tg_status tgi_schedule_verify_reductions(const tgi_schedule *s, unsigned number)
         TGI_REQUIRE(s->loops->vectors == TGI_COLUMNS ||
                         tgi_phase_lanes(phase) == 1,
                     "blocks are combined out of order", number);
+        TGI_REQUIRE(!s->wide_columns && !s->matmul.mr,
+                    "blocks are combined like rows", number);
         return TG_OK;
     }
     if (!s->loops->is_straightline)

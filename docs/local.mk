@@ -17,6 +17,7 @@ dist_doc_DATA += \
 	docs/NUMERICS.md \
 	docs/OPS.md \
 	docs/PERFORMANCE.md \
+	docs/SCHEDULES.md \
 	docs/STYLE.md \
 	docs/VARIABLES.md
 

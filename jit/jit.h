@@ -36,12 +36,13 @@ typedef struct tgi_program tgi_program;
 
 typedef struct tgi_jit_options {
     const tgi_log *log;
-    const char *cpu;      /* NULL: the host */
-    unsigned vector_bits; /* 0: chosen by CPU */
-    bool instruments;     /* for AddressSanitizer */
-    size_t max_work;      /* a longer compile is not done; 0.1 ms */
-    uint32_t skip_passes; /* bit i: leave loop pass i out (loop_pass.h) */
-    bool verifies;        /* verify loops after each pass, and LLVM IR */
+    const char *cpu;        /* NULL: the host */
+    unsigned vector_bits;   /* 0: chosen by CPU */
+    bool instruments;       /* for AddressSanitizer */
+    size_t max_work;        /* a longer compile is not done; 0.1 ms */
+    uint32_t skip_passes;   /* bit i: leave loop pass i out (loop_pass.h) */
+    bool verifies;          /* verify loops after each pass, schedules, LLVM IR */
+    uint64_t schedule_seed; /* of random schedules, for tests; 0: none */
     tgi_disk_cache *disk_cache; /* NULL: none */
     /* Receives the text of the stages for which wants_stage returns true:
        "fusion", "loops", "ir", "ir-after", "asm". If it does for "passes", the

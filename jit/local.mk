@@ -75,7 +75,17 @@ libtgjit_core_la_SOURCES += \
 	jit/schedule/choose_wide.c \
 	jit/schedule/cost.c \
 	jit/schedule/facts.c \
-	jit/schedule/schedule.h
+	jit/schedule/schedule.h \
+	jit/schedule/schedule_print.c \
+	jit/schedule/schedule_random.c \
+	jit/schedule/schedule_random.h \
+	jit/schedule/schedule_verify.c \
+	jit/schedule/verify.h \
+	jit/schedule/verify_facts.c \
+	jit/schedule/verify_matmul.c \
+	jit/schedule/verify_nest.c \
+	jit/schedule/verify_reduce.c \
+	jit/schedule/verify_stages.c
 
 # -- jit/codegen: the interface to the code generator ------------------------
 

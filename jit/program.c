@@ -12,6 +12,7 @@
 #include "loop/loop_pass.h"
 #include "memory/memory_plan.h"
 #include "object/image_debug.h"
+#include "schedule/schedule.h"
 #include "target/target.h"
 
 tg_status tgi_program_check_no_calls(const tgi_graph *graph)
@@ -83,6 +84,7 @@ static tg_status make_loops(tgi_program *program, const int64_t *values,
         .skip = options->skip_passes,
         .verifies = options->verifies,
         .target = &target,
+        .schedule_seed = options->schedule_seed,
         .explain = tgi_jit_wants_stage(options, "fusion") ? explain : NULL,
         .observe = tgi_jit_wants_stage(options, "passes") ? report_pass : NULL,
         .observe_user = &observed};
@@ -103,6 +105,10 @@ static void report_loops(const tgi_program *program,
         return;
     tgi_strbuf text = {0};
     tgi_loops_print(program->loops, &text);
+    for (size_t i = 0; i < program->loops->kernels.n; i++)
+        if (program->loops->kernels.data[i]->schedule)
+            tgi_schedule_print(program->loops->kernels.data[i]->schedule,
+                               &text);
     tgi_jit_report_stage(options, "loops", text.text);
     tgi_strbuf_deinit(&text);
 }
@@ -134,7 +140,8 @@ static size_t estimate_work(const tgi_loops *loops)
 }
 
 /* Above the budget, only caches are searched. Stages of a miss are not reported
-   then: the later compile reports them. */
+   then: the later compile reports them. Loops that are rejected are reported
+   too. */
 static tg_status compile_loops(tgi_program *program,
                                const tgi_jit_options *options, size_t work,
                                const tgi_strbuf *explain)

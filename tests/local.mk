@@ -104,6 +104,8 @@ unit_tests = \
 	tests/codegen/test_native \
 	tests/codegen/test_native_host \
 	tests/codegen/test_plugin \
+	tests/codegen/test_schedule \
+	tests/codegen/test_schedule_verify \
 	tests/codegen/test_team \
 	tests/codegen/test_work_share \
 	tests/unit/test_alloc \
@@ -509,6 +511,7 @@ script_tests = \
 	tests/scripts/check-random-repro.sh \
 	tests/scripts/check-readme.sh \
 	tests/scripts/check-repro.sh \
+	tests/scripts/check-schedules-doc.sh \
 	tests/scripts/check-warm.sh
 
 TESTS += $(script_tests)
@@ -570,6 +573,19 @@ EXTRA_DIST += \
 	tests/golden/loops_twice.txt \
 	tests/golden/loops_updates.txt \
 	tests/golden/loops_views.txt \
+	tests/golden/schedule/bias_relu.txt \
+	tests/golden/schedule/black_scholes.txt \
+	tests/golden/schedule/chain.txt \
+	tests/golden/schedule/layer_norm.txt \
+	tests/golden/schedule/matmul.txt \
+	tests/golden/schedule/non_temporal.txt \
+	tests/golden/schedule/row_epilogue.txt \
+	tests/golden/schedule/softmax.txt \
+	tests/golden/schedule/straightline.txt \
+	tests/golden/schedule/sum_columns.txt \
+	tests/golden/schedule/sum_rows.txt \
+	tests/golden/schedule/transpose_add.txt \
+	tests/golden/schedule/unknown_extents.txt \
 	tests/golden/traced_caller.txt \
 	tests/golden/traced_caller_inlined.txt \
 	tests/golden/traced_flow.txt \
@@ -620,6 +636,7 @@ EXTRA_DIST += \
 	tests/support/passes.h \
 	tests/support/ping_pong.h \
 	tests/support/regions.h \
+	tests/support/scheduling.h \
 	tests/support/saved_values.h \
 	tests/scripts/run-example.sh \
 	tests/scripts/run-test.sh \

@@ -72,6 +72,8 @@ tg_status tgi_loop_passes_run(const tgi_graph *graph,
     job j = {.state = {.graph = graph,
                        .variant = variant,
                        .target = options->target,
+                       .schedule_seed = options->schedule_seed,
+                       .verifies = options->verifies,
                        .explain = options->explain,
                        .skip = skip},
              .options = options};

@@ -34,6 +34,8 @@ typedef struct tgi_loop_pass_state {
     const tgi_graph *graph;            /* without calls */
     const struct tgi_variant *variant; /* of its extents */
     const struct tgi_target *target;   /* NULL: no schedules are chosen */
+    uint64_t schedule_seed; /* of random schedules, for tests; 0: none */
+    bool verifies;          /* also schedules */
     tgi_strbuf *explain; /* receives a line per decision, or NULL */
     uint32_t skip;       /* bit i: pass i is left out */
     tgi_loops *loops;    /* NULL before `fuse` */
@@ -59,6 +61,7 @@ typedef struct tgi_loop_pass_options {
     uint32_t skip;       /* bit i: leave pass i out, if it is optional */
     bool verifies;       /* after each pass; else only at the end */
     const struct tgi_target *target; /* as in tgi_loop_pass_state */
+    uint64_t schedule_seed;
     tgi_strbuf *explain; /* as in tgi_loop_pass_state */
     /* Called after each pass; or NULL. */
     void (*observe)(const char *stage, const tgi_loops *loops, void *user);

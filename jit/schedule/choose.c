@@ -11,6 +11,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "loop/loop_pass.h"
+#include "schedule/schedule_random.h"
 
 #include <string.h>
 
@@ -185,5 +186,10 @@ tg_status tgi_schedule_choose(tgi_loops *loops, const tgi_target *target)
 
 tg_status tgi_loop_pass_schedule(tgi_loop_pass_state *s)
 {
-    return s->target ? tgi_schedule_choose(s->loops, s->target) : TG_OK;
+    if (!s->target)
+        return TG_OK;
+    TGI_TRY(tgi_schedule_choose(s->loops, s->target));
+    if (s->schedule_seed)
+        TGI_TRY(tgi_schedule_randomise(s->loops, s->target, s->schedule_seed));
+    return s->verifies ? tgi_schedule_verify_all(s->loops) : TG_OK;
 }

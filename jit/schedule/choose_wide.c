@@ -73,7 +73,8 @@ unsigned tgi_schedule_wide_columns(const tgi_schedule *s, unsigned lanes)
     const tgi_kernel_loops *loops = s->loops;
     const tgi_dim extent = loops->extent[s->vector_axis];
     const bool is_known = tgi_dim_is_known(extent);
-    if (loops->reductions.n == 0 || loops->reductions.data[0].combines_blocks ||
+    if (loops->is_straightline || loops->reductions.n == 0 ||
+        loops->reductions.data[0].combines_blocks ||
         !(is_one_block(s) || has_one_matmul(s)) ||
         point_cost(s) > MAX_POINT_COST || lanes == 1 ||
         (is_known && extent < 2 * (int64_t)lanes))

@@ -205,6 +205,16 @@ typedef struct tgi_schedule {
     tgi_kernel_loops copy; /* see `loops`; shares all lists but accesses */
 } tgi_schedule;
 
+/* Appends a text form, for dumps and goldens (docs/SCHEDULES.md). */
+void tgi_schedule_print(const tgi_schedule *s, tgi_strbuf *out);
+
+/* Checks that a schedule does not change a result bit (verify.h). TG_OK, or
+   TG_ERROR_INTERNAL with a message that names the kernel and the violated
+   rule. */
+tg_status tgi_schedule_verify(const tgi_schedule *s);
+/* The same for all kernels of scheduled loops. */
+tg_status tgi_schedule_verify_all(const tgi_loops *loops);
+
 /* -- Helpers --------------------------------------------------------------- */
 
 static inline const tgi_nest_loop *tgi_nest_vector(const tgi_nest *nest)

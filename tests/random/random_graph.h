@@ -63,6 +63,8 @@ typedef struct rg_settings {
     bool skips_loop_passes;           /* JIT: leave a random subset out */
     int n_teams, teams[RG_MAX_TEAMS]; /* team sizes */
     unsigned vector_bits;              /* 0: chosen for the CPU */
+    int n_schedules;                   /* JIT: random schedules with which
+                                          everything is repeated */
     const char *cache;                 /* JIT: a cache directory, in which case
                                           everything is repeated with the cached
                                           code; or NULL */

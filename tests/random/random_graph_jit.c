@@ -333,6 +333,24 @@ static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm,
     return good;
 }
 
+/* Repeats the check with a random schedule for each kernel. */
+static bool check_schedule(rg_checker *c, rg_generality generality, int number)
+{
+    const unsigned seed =
+        1 + (unsigned)(c->program->seed * 1000003 + (unsigned)number) % 1000000;
+    char text[16];
+    bool is_native;
+    snprintf(text, sizeof(text), "%u", seed);
+    setenv("TGJIT_SCHEDULE_SEED", text, true);
+    const bool good = check_trace(c, generality, false, &is_native);
+    unsetenv("TGJIT_SCHEDULE_SEED");
+    const size_t n = strlen(c->failure->what);
+    if (!good)
+        snprintf(c->failure->what + n, sizeof(c->failure->what) - n,
+                 " (TGJIT_SCHEDULE_SEED=%u)", seed);
+    return good;
+}
+
 bool rg_check_jit(rg_checker *c)
 {
     /* Only one of the two, since compiling dominates the run time; mode passes
@@ -344,6 +362,8 @@ bool rg_check_jit(rg_checker *c)
     bool good =
         check_trace(c, generality, false, &is_native) &&
         (!c->settings->cache || check_trace(c, generality, true, &is_native));
+    for (int i = 0; i < c->settings->n_schedules && good && is_native; i++)
+        good = check_schedule(c, generality, i);
     c->coverage->n_native += good && is_native;
     c->coverage->n_refused_graphs += good && !is_native;
     return good;

@@ -62,6 +62,8 @@ static void print_settings(FILE *out, const rg_settings *settings)
     for (int i = 0; i < settings->n_teams; i++)
         fprintf(out, "%s%d", i ? "," : " --threads ", settings->teams[i]);
     fprintf(out, " --vector-bits %u", settings->vector_bits);
+    if (settings->n_schedules)
+        fprintf(out, " --schedules %d", settings->n_schedules);
     if (settings->cache)
         fprintf(out, " --cache %s", settings->cache);
     if (settings->planted)

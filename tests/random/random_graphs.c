@@ -9,6 +9,7 @@
  *   --control WHICH     graphs with branches and loops: some, all, none
  *   --threads LIST      mode jit: team sizes; default: 1,2,3,7
  *   --vector-bits LIST  mode jit: vector widths, in rotation; default: 128,256
+ *   --schedules N       mode jit: repeat with N random schedules
  *   --cache DIR         mode jit: repeat with code cached in DIR
  *   --seed S            a graph is identified by its seed and number
  *   --count N           number of graphs
@@ -134,7 +135,8 @@ static int usage(void)
           "           [--vector-bits LIST] [--seed S] [--count N]\n"
           "           [--failures N] [--only K] [--bytes HEX] [--corpus DIR]\n"
           "           [--jobs N] [--verbose] [--repro-dir DIR]\n"
-          "           [--cache DIR] [--plant OP] [--plant-crash OP]\n",
+          "           [--cache DIR] [--schedules N] [--plant OP]\n"
+          "           [--plant-crash OP]\n",
           stderr);
     return 2;
 }
@@ -208,6 +210,8 @@ static bool parse_value(const char *name, const char *value, options *o)
     if (strcmp(name, "--threads") == 0)
         return (settings->n_teams =
                     parse_list(value, 1, settings->teams, RG_MAX_TEAMS)) > 0;
+    if (strcmp(name, "--schedules") == 0)
+        return parse_list(value, 0, &settings->n_schedules, 1) == 1;
     if (strcmp(name, "--jobs") == 0)
         return parse_list(value, 1, &work->n_jobs, 1) &&
                work->n_jobs <= WORKERS_MAX;

@@ -127,7 +127,8 @@ static LLVMValueRef items_of_row(tgi_llvm_kernel *k, const odometer *o,
 static void emit_row_items(tgi_llvm_kernel *k, LLVMValueRef first,
                            LLVMValueRef n)
 {
-    LLVMValueRef item_size = tgi_llvm_const_i64(k->program, TGI_ITEM_ELEMENTS);
+    LLVMValueRef item_size = tgi_llvm_const_i64(
+        k->program, k->schedule->item_extent[k->schedule->inner]);
     LLVMValueRef from = tgi_llvm_mul(k->program, first, item_size);
     LLVMValueRef to =
         tgi_llvm_mul(k->program, tgi_llvm_add(k->program, first, n), item_size);

@@ -95,6 +95,7 @@ enum {
     VERIFY,
     INSTRUMENT,
     GRAIN,
+    SCHEDULE_SEED,
     SETTINGS
 };
 
@@ -135,6 +136,9 @@ static const tgi_setting settings[SETTINGS] = {
                .kind = TGI_SETTING_NUMBER,
                .max = INT32_MAX,
                .default_value = DEFAULT_GRAIN},
+    [SCHEDULE_SEED] = {.variable = "TGJIT_SCHEDULE_SEED",
+                       .kind = TGI_SETTING_NUMBER,
+                       .max = INT32_MAX},
 };
 
 /* Reads all settings; the log first, for warnings about the others. */
@@ -225,6 +229,7 @@ static tg_status context_create(const tg_context_options *options,
     ctx->instruments = values[INSTRUMENT] != 0;
     ctx->threads = (int)values[THREADS];
     ctx->grain = 1000 * (int64_t)values[GRAIN];
+    ctx->schedule_seed = values[SCHEDULE_SEED];
     /* Process-wide, because code does not belong to a context. */
     if (values[SHOW_CODE])
         tgi_jit_enable_debuggers(values[SHOW_CODE] & SHOW_GDB,

@@ -46,15 +46,16 @@ struct tg_context {
     unsigned dump;
     char *dump_dir;
     bool no_contraction;
-    bool verifies;        /* verify graphs and loops after each pass, and the
-                             IR of compiled code */
-    unsigned jit;         /* tgi_jit_mode */
-    bool is_eager;        /* calls wait for their compile */
-    const char *cpu;      /* NULL: the host */
-    unsigned vector_bits; /* 0: chosen for the CPU */
-    bool instruments;     /* instrument compiled code for AddressSanitizer */
-    int threads;          /* 0: one per CPU */
-    int64_t grain;        /* picoseconds */
+    bool verifies;          /* verify graphs and loops after each pass, and the
+                               schedules and IR of compiled code */
+    uint64_t schedule_seed; /* of random schedules, for tests; 0: none */
+    unsigned jit;           /* tgi_jit_mode */
+    bool is_eager;          /* calls wait for their compile */
+    const char *cpu;        /* NULL: the host */
+    unsigned vector_bits;   /* 0: chosen for the CPU */
+    bool instruments;       /* instrument compiled code for AddressSanitizer */
+    int threads;            /* 0: one per CPU */
+    int64_t grain;          /* picoseconds */
     tgi_context_cache cache;
     atomic_bool has_warned_no_jit;
     atomic_uint n_dumps; /* numbers dump files */

@@ -285,6 +285,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/matmul/llvm_micro_kernel_function.c \
 	jit/llvm/matmul/llvm_pack.c \
 	jit/llvm/matmul/llvm_pack.h \
+	jit/llvm/reduce/llvm_accumulators.c \
+	jit/llvm/reduce/llvm_accumulators.h \
 	jit/llvm/reduce/llvm_pairwise.c \
 	jit/llvm/reduce/llvm_pairwise.h \
 	jit/llvm/reduce/llvm_reduce.c \

@@ -109,6 +109,7 @@ unit_tests = \
 	tests/unit/test_build_symbolic \
 	tests/unit/test_checked \
 	tests/unit/test_dims \
+	tests/unit/test_target \
 	tests/unit/test_dtype \
 	tests/unit/test_dump \
 	tests/unit/test_einsum \

@@ -6,7 +6,8 @@
  * is preceded by its length, so that different loops have different keys.
  * Names and origins in a graph are not part of the key.
  *
- * A member that is added to loops.h and read by jit/llvm must be added here.
+ * A member that is added to loops.h or schedule.h and read by jit/llvm must be
+ * added here.
  */
 #include "cache/code.h"
 
@@ -31,7 +32,7 @@ static void put_stride(tgi_strbuf *key, tgi_stride stride)
     put(key, stride.is_negative);
 }
 
-/* -- Kernels --------------------------------------------------------------- */
+/* -- Accesses and insts ---------------------------------------------------- */
 
 static void put_access(tgi_strbuf *key, const tgi_kernel_loops *kernel,
                        const tgi_access *access)
@@ -90,6 +91,82 @@ static void put_reduction(tgi_strbuf *key, const tgi_reduction *reduction)
     put(key, reduction->other);
 }
 
+/* -- Schedules ------------------------------------------------------------- */
+
+static void put_nest(tgi_strbuf *key, const tgi_nest *nest)
+{
+    put(key, nest->n);
+    for (unsigned i = 0; i < nest->n; i++) {
+        put(key, nest->loops[i].kind);
+        put(key, nest->loops[i].axis);
+        put(key, nest->loops[i].tail);
+        put(key, nest->loops[i].tail_lanes);
+        put(key, nest->loops[i].narrow_lanes);
+        put(key, (uint64_t)nest->loops[i].step);
+    }
+}
+
+static void put_phase(tgi_strbuf *key, const tgi_phase_schedule *phase)
+{
+    put(key, phase->can_mask);
+    put_nest(key, &phase->nest);
+    put(key, phase->accumulators.storage);
+    put(key, phase->accumulators.is_reassociated);
+    put(key, phase->accumulators.n_vectors);
+    put(key, phase->fission.n_parts);
+    put(key, phase->fission.last_is_function);
+    put(key, (uint64_t)phase->fission.strip);
+    put(key, phase->is_non_temporal);
+    put(key, phase->aligned_store);
+}
+
+static void put_matmul(tgi_strbuf *key, const tgi_matmul_schedule *m)
+{
+    put(key, m->mr);
+    put(key, m->nr);
+    put(key, (uint64_t)m->item_rows);
+    put(key, m->n_panels);
+    put(key, m->packs_b);
+    put(key, m->transposes_b);
+    put(key, m->epilogue_in_registers);
+    put(key, m->calls_function);
+    put(key, m->packs_for_function);
+    put(key, m->packs_masked_for_function);
+    put(key, m->has_few_rows);
+    put(key, (uint64_t)m->prefetched_a_bytes);
+    put(key, (uint64_t)m->prefetched_b_bytes);
+}
+
+/* All choices. Facts that follow from the kernel are not repeated. */
+static void put_schedule(tgi_strbuf *key, const tgi_schedule *s)
+{
+    const tgi_kernel_loops *kernel = s->original;
+    put(key, s->vector_bits);
+    for (int axis = 0; axis <= kernel->n_outer; axis++)
+        put(key, (uint64_t)s->item_extent[axis]);
+    put(key, s->wide_columns);
+    for (unsigned i = 0; i < kernel->n_phases; i++)
+        put_phase(key, &s->phases[i]);
+    for (size_t i = 1; i < kernel->insts.n; i++) {
+        put(key, s->insts[i].part);
+        put(key, s->insts[i].slot);
+        put(key, s->insts[i].is_function);
+    }
+    if (s->matmul.mr)
+        put_matmul(key, &s->matmul);
+    put(key, s->tiles.rows);
+    for (size_t i = 0; s->tiles.rows && i < kernel->accesses.n; i++)
+        put(key, s->tiles.uses[i]);
+    for (size_t i = 0; i < kernel->stores.n; i++)
+        put(key, s->non_temporal_stores[i]);
+    put(key, (uint64_t)s->non_temporal_bytes);
+    put(key, (uint64_t)s->prefetch_bytes);
+    put(key, (uint64_t)s->cost.point);
+    put(key, (uint64_t)s->cost.element);
+}
+
+/* -- Kernels --------------------------------------------------------------- */
+
 static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
 {
     put(key, kernel->vectors);
@@ -125,6 +202,8 @@ static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
         put(key, kernel->checks.data[i].number);
         put(key, kernel->checks.data[i].phase);
     }
+    if (kernel->schedule)
+        put_schedule(key, kernel->schedule);
 }
 
 /* -- Programs -------------------------------------------------------------- */
@@ -222,11 +301,11 @@ void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
                   tgi_strbuf *out_key)
 {
     /* Also the host: a compile for a CPU it does not support fails. */
-    tgi_strbuf_addf(out_key, "%s, LLVM %s, %s on %s, %u bits, %zu kernel%s:",
-                    TGI_BUILD_ID, TGI_LLVM_VERSION,
-                    options->cpu && *options->cpu ? options->cpu : "host",
-                    tgi_host_cpu(), options->vector_bits, loops->kernels.n,
-                    TGI_PLURAL(loops->kernels.n));
+    tgi_strbuf_addf(
+        out_key, "%s, LLVM %s, %s on %s, %u bits, %zu kernel%s:", TGI_BUILD_ID,
+        TGI_LLVM_VERSION, options->cpu && *options->cpu ? options->cpu : "host",
+        tgi_host_cpu(), options->vector_bits, loops->kernels.n,
+        TGI_PLURAL(loops->kernels.n));
     put_ops(out_key, loops);
     tgi_strbuf_add(out_key, "\n");
     put(out_key, options->instruments);

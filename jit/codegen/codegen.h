@@ -55,7 +55,7 @@ typedef struct tgi_codegen_export {
 
 typedef struct tgi_codegen_options {
     const char *cpu;      /* LLVM's name; NULL: the host */
-    unsigned vector_bits; /* of the widest vectors: 128, 256, 512 */
+    unsigned vector_bits; /* that the CPU must have; 0: any */
     bool verify;          /* run LLVM's verifier before its passes */
     /* Instrument for AddressSanitizer; fails in a program without it. The
        object contains addresses of this process. */

@@ -363,6 +363,17 @@ static void emit_all_steps(tgi_llvm_entry *n)
     }
 }
 
+/* Width of the registers of the straight-line kernels, which are emitted into
+   the entry. */
+static unsigned straightline_bits(const tgi_loops *loops)
+{
+    unsigned bits = TGI_LLVM_ENTRY_BITS;
+    for (size_t i = 0; i < loops->kernels.n; i++)
+        if (loops->kernels.data[i]->is_straightline)
+            bits = loops->kernels.data[i]->schedule->vector_bits;
+    return bits;
+}
+
 static void define_body(tgi_llvm_entry *n)
 {
     const tgi_llvm_program *program = n->k.program;
@@ -404,7 +415,8 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
         LLVMFunctionType(program->void_type, parameters, 3, false);
     LLVMValueRef function = LLVMAddFunction(e->module, name, type);
     LLVMSetVisibility(function, LLVMHiddenVisibility);
-    tgi_llvm_target_set_function(program->target, function);
+    tgi_llvm_target_set_function(program->target, function,
+                                 straightline_bits(loops));
     tgi_llvm_entry n = {
         .k = {.program = program,
               .e = e,

@@ -217,7 +217,8 @@ static LLVMValueRef declare_function(exporter *x)
         LLVMAddFunction(x->k.e->module, export->symbol,
                         LLVMFunctionType(program->i32, types, n, false));
     program->free(types);
-    tgi_llvm_target_set_function(program->target, function);
+    tgi_llvm_target_set_function(program->target, function,
+                                 TGI_LLVM_ENTRY_BITS);
     /* So that a shared library can export it. */
     LLVMSetVisibility(function, LLVMDefaultVisibility);
     return function;

@@ -32,6 +32,36 @@ static void find_packing(tgi_schedule *s)
                           from->stride[s->vector_axis].distance != 1;
 }
 
+/* -- Width ----------------------------------------------------------------- */
+
+/* Bytes along the vector axis, if they are known; else a large number. */
+static int64_t row_bytes(const tgi_scheduler *r, const tgi_schedule *s)
+{
+    const tgi_dim extent = s->loops->extent[s->vector_axis];
+    int64_t bytes = 1;
+    for (size_t i = 0; i < s->loops->accesses.n; i++) {
+        const int dtype =
+            tgi_loops_buffer(r->program, s->loops->accesses.data[i].buffer)
+                ->dtype;
+        if (tgi_dtype_bytes(dtype) > bytes)
+            bytes = tgi_dtype_bytes(dtype);
+    }
+    return tgi_dim_is_known(extent) && extent < INT32_MAX ? extent * bytes
+                                                          : INT64_MAX;
+}
+
+/* The widest registers, except where they gain nothing: rows that do not fill
+   them, straight-line code, and register transposes, whose shuffles take as
+   long for half as many elements. */
+static unsigned choose_width(const tgi_scheduler *r, const tgi_schedule *s)
+{
+    const unsigned max = r->target->max_vector_bits;
+    return s->loops->is_straightline || s->tiles.rows ||
+                   row_bytes(r, s) < max / 8
+               ? r->target->min_vector_bits
+               : max;
+}
+
 /* -- Work items ------------------------------------------------------------ */
 
 /* True if rows can be divided: nothing is computed once per row. */
@@ -94,7 +124,6 @@ static tg_status choose_kernel(const tgi_scheduler *r, tgi_kernel_loops *kernel)
     *s = (tgi_schedule){
         .original = kernel,
         .loops = kernel,
-        .vector_bits = r->target->vector_bits,
         .inner = kernel->n_outer,
         .vector_axis =
             kernel->vectors == TGI_ROWS ? kernel->n_outer : kernel->n_outer - 1,
@@ -106,6 +135,7 @@ static tg_status choose_kernel(const tgi_scheduler *r, tgi_kernel_loops *kernel)
     if (!make_arrays(&r->program->arena, s) ||
         (!kernel->is_straightline && !tgi_schedule_choose_tiles(r, s)))
         return tgi_error_memory();
+    s->vector_bits = choose_width(r, s);
     tgi_schedule_find_facts(s);
     tgi_schedule_find_costs(s);
     find_packing(s);

@@ -18,10 +18,6 @@ enum { VERY_HEAVY = 60, MAX_REGISTERS = 4, MIN_REGISTERS = 2 };
    sum over a matrix of 4096 x 4096 takes 1.5 times as long. */
 enum { COLUMN_REGISTERS = 8 };
 
-/* Registers of 256 bits for the accumulators of a row; the body needs the
-   others. */
-enum { ACCUMULATOR_REGISTERS = 8 };
-
 /* Vectors that the loop over a reassociated row accumulates at a time: native
    min and max take two at 1.5 times the cost of one. */
 enum { REASSOCIATED_VECTORS = 2 };
@@ -247,20 +243,29 @@ static bool is_reassociable(const tgi_schedule *s,
     return true;
 }
 
-static bool fits_registers(const tgi_schedule *s,
-                           const tgi_phase_schedule *phase, unsigned tree,
-                           unsigned lanes)
+/*
+ * True if the accumulators of a row stay in registers: in at most half of them,
+ * with enough left for the body. Softmax with 32 registers of 512 bits: @@.
+ */
+static bool fits_registers(const tgi_scheduler *r, const tgi_schedule *s,
+                           const tgi_phase_schedule *phase,
+                           const phase_stats *c, unsigned tree, unsigned lanes)
 {
-    enum { MAX_CARRIED = 64 };
+    enum { MAX_CARRIED = 64, MIN_HEAVY_REGISTERS = 24 };
     unsigned bits = 0;
     for (unsigned i = 0; i < phase->n_reductions; i++)
         bits += tree * 8 *
                 (unsigned)tgi_dtype_bytes(phase_reduction(s, phase, i)->dtype);
+    const unsigned registers = (bits + s->vector_bits - 1) / s->vector_bits;
     return phase->n_reductions * (tree / lanes) <= MAX_CARRIED &&
-           bits <= ACCUMULATOR_REGISTERS * 256;
+           registers <= r->target->n_registers / 2 &&
+           (c->cost <= TGI_HEAVY_COST ||
+            (c->cost <= VERY_HEAVY &&
+             registers + MIN_HEAVY_REGISTERS <= r->target->n_registers));
 }
 
-static void choose_row_reduction(tgi_schedule *s, tgi_phase_schedule *phase,
+static void choose_row_reduction(const tgi_scheduler *r, tgi_schedule *s,
+                                 tgi_phase_schedule *phase,
                                  const phase_stats *c, unsigned lanes)
 {
     const int64_t block =
@@ -282,8 +287,7 @@ static void choose_row_reduction(tgi_schedule *s, tgi_phase_schedule *phase,
     } else {
         if (!is_one_block(s, block))
             add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, block);
-        if (c->cost > TGI_HEAVY_COST ||
-            !fits_registers(s, phase, tree, lanes)) {
+        if (!fits_registers(r, s, phase, c, tree, lanes)) {
             acc->storage = TGI_ON_STACK;
         } else {
             add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, tree);
@@ -293,8 +297,8 @@ static void choose_row_reduction(tgi_schedule *s, tgi_phase_schedule *phase,
     }
 }
 
-static void choose_row_phase(tgi_schedule *s, unsigned number,
-                             const phase_stats *c)
+static void choose_row_phase(const tgi_scheduler *r, tgi_schedule *s,
+                             unsigned number, const phase_stats *c)
 {
     tgi_phase_schedule *phase = &s->phases[number];
     const bool is_second_stage =
@@ -310,7 +314,7 @@ static void choose_row_phase(tgi_schedule *s, unsigned number,
         phase->accumulators.n_vectors = tree > lanes ? tree / lanes : 1;
         add_unrolled_axes(&phase->nest, s->inner);
     } else if (phase->n_reductions) {
-        choose_row_reduction(s, phase, c, lanes);
+        choose_row_reduction(r, s, phase, c, lanes);
     }
     add_vector_loop(s, phase, c, lanes);
 }
@@ -394,7 +398,7 @@ tg_status tgi_schedule_choose_lanes(const tgi_scheduler *r, tgi_schedule *s)
         status = choose_columns(r, s, stats);
     else
         for (unsigned i = 0; !status && i < n; i++)
-            choose_row_phase(s, i, &stats[i]);
+            choose_row_phase(r, s, i, &stats[i]);
     tgi_free(stats);
     return status;
 }

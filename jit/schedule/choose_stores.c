@@ -1,15 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * choose_stores.c - non-temporal stores. A result that exceeds the last-level
+ * choose_stores.c - how results are stored.
+ *
+ * Non-temporal stores. A result that exceeds the last-level
  * cache and is not read in the call is stored by whole cache lines, which need
  * not be read first: a third of the memory traffic of scaling a vector. Smaller
  * results stay in the cache for their next reader.
+ *
+ * Alignment. A vector store as wide as a cache line that is not aligned touches
+ * two lines. Loops that are bound by memory peel the elements before the first
+ * line of one result.
  */
 #include "schedule/choose.h"
 
 enum {
-    MIN_STORE_BYTES = 16, /* of the narrowest non-temporal vector store */
-    PREFETCH_BYTES = 256  /* prefetch distance */
+    MIN_ALIGNED_EXTENT = 256, /* of a row whose stores are aligned */
+    MIN_STORE_BYTES = 16,     /* of the narrowest non-temporal vector store */
+    PREFETCH_VECTORS = 2      /* prefetch distance, in iterations of the loop */
 };
 
 static void set_read(const tgi_scheduler *r, tgi_buffer_id buffer)
@@ -37,6 +44,8 @@ void tgi_schedule_find_reads(const tgi_scheduler *r)
             set_read(r, loops->controls.data[i].to[j]);
 }
 
+/* -- Non-temporal stores --------------------------------------------------- */
+
 /* True if a store may be non-temporal, provided that unknown extents are large
    enough. */
 static bool is_candidate(const tgi_scheduler *r, const tgi_schedule *s,
@@ -57,26 +66,78 @@ static bool is_candidate(const tgi_scheduler *r, const tgi_schedule *s,
            !r->is_read[tgi_buffer_id_index(access->buffer)];
 }
 
-/* Heavy phases are not bound by memory. */
-static bool can_be_non_temporal(const tgi_schedule *s, unsigned phase)
+static bool is_memory_bound(const tgi_schedule *s, unsigned phase)
 {
     const tgi_phase_schedule *p = &s->phases[phase];
     return p->has_loop && !p->n_reductions &&
            tgi_schedule_body_cost(s, phase) <= TGI_HEAVY_COST;
 }
 
+/* -- Alignment ------------------------------------------------------------- */
+
+/* True if the rows of an access begin at cache lines, provided that its buffer
+   does, as those of the library do. */
+static bool has_aligned_rows(const tgi_scheduler *r, const tgi_schedule *s,
+                             const tgi_access *access)
+{
+    const int64_t elements =
+        r->target->line_bytes /
+        tgi_dtype_bytes(tgi_loops_buffer(r->program, access->buffer)->dtype);
+    bool is_aligned = !access->shift && tgi_dim_is_known(access->offset) &&
+                      access->offset % elements == 0;
+    for (int axis = 0; axis < s->inner; axis++)
+        is_aligned &= tgi_dim_is_known(access->stride[axis].distance) &&
+                      access->stride[axis].distance % elements == 0;
+    return is_aligned;
+}
+
+/* True if every vector store of a phase would straddle two cache lines, and its
+   loop is long enough to peel. */
+static bool should_align(const tgi_scheduler *r, const tgi_schedule *s,
+                         const tgi_loop_store *store)
+{
+    const tgi_dim extent = s->loops->extent[s->inner];
+    const tgi_access *access = &s->loops->accesses.data[store->access];
+    const tgi_phase_schedule *p = &s->phases[store->phase];
+    return is_memory_bound(s, store->phase) &&
+           store->level == TGI_LEVEL_INNER && p->can_mask &&
+           s->vector_bits / 8 == r->target->line_bytes &&
+           tgi_stride_is_one(access->stride[s->inner]) && !access->index &&
+           !has_aligned_rows(r, s, access) &&
+           !(tgi_dim_is_known(extent) && extent < MIN_ALIGNED_EXTENT);
+}
+
+static void choose_alignment(const tgi_scheduler *r, tgi_schedule *s)
+{
+    for (uint32_t i = 0; i < s->loops->stores.n; i++) {
+        const tgi_loop_store *store = &s->loops->stores.data[i];
+        tgi_phase_schedule *p = &s->phases[store->phase];
+        if (!p->aligned_store &&
+            (s->non_temporal_stores[i] || should_align(r, s, store)) &&
+            !s->tiles.rows)
+            p->aligned_store = i + 1;
+    }
+}
+
+/* -- Entry point ----------------------------------------------------------- */
+
 void tgi_schedule_choose_stores(const tgi_scheduler *r, tgi_schedule *s)
 {
     s->non_temporal_bytes = r->target->last_level_bytes;
-    s->prefetch_bytes = PREFETCH_BYTES;
-    if (s->non_temporal_bytes <= 0 || s->loops->vectors != TGI_ROWS ||
-        s->loops->is_straightline)
+    if (s->loops->vectors != TGI_ROWS || s->loops->is_straightline)
         return;
-    for (size_t i = 0; i < s->loops->stores.n; i++) {
+    for (size_t i = 0; i < s->loops->stores.n && s->non_temporal_bytes > 0;
+         i++) {
         const tgi_loop_store *store = &s->loops->stores.data[i];
-        if (can_be_non_temporal(s, store->phase) && is_candidate(r, s, store)) {
+        if (is_memory_bound(s, store->phase) && is_candidate(r, s, store)) {
+            const int64_t bytes = tgi_phase_lanes(&s->phases[store->phase]) *
+                                  (int64_t)tgi_dtype_bytes(
+                                      tgi_kernel_dtype(s->loops, store->value));
             s->non_temporal_stores[i] = true;
+            if (PREFETCH_VECTORS * bytes > s->prefetch_bytes)
+                s->prefetch_bytes = PREFETCH_VECTORS * bytes;
             s->phases[store->phase].is_non_temporal = true;
         }
     }
+    choose_alignment(r, s);
 }

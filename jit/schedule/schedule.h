@@ -98,6 +98,9 @@ typedef struct tgi_phase_schedule {
     tgi_accumulators accumulators;                 /* n_reductions > 0 */
     tgi_fission fission;
     bool is_non_temporal; /* has non-temporal stores */
+    /* Number + 1 of the store whose vectors begin at cache lines: elements
+       before the first line run as a tail. 0: none. */
+    uint32_t aligned_store;
 } tgi_phase_schedule;
 
 /* -- Insts ----------------------------------------------------------------- */

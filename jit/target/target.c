@@ -11,7 +11,8 @@
 /* With the caches of typical CPUs. */
 static const tgi_target instruction_sets[] = {
     {.name = "sse",
-     .vector_bits = 128,
+     .min_vector_bits = 128,
+     .max_vector_bits = 128,
      .n_registers = 16,
      .min_masked_bytes = 4,
      .line_bytes = 64,
@@ -20,7 +21,8 @@ static const tgi_target instruction_sets[] = {
      .l2_bytes = 512 << 10,
      .last_level_bytes = 32 << 20},
     {.name = "avx2",
-     .vector_bits = 256,
+     .min_vector_bits = 256,
+     .max_vector_bits = 256,
      .n_registers = 16,
      .min_masked_bytes = 4,
      .line_bytes = 64,
@@ -29,16 +31,18 @@ static const tgi_target instruction_sets[] = {
      .l2_bytes = 512 << 10,
      .last_level_bytes = 32 << 20},
     {.name = "avx512",
-     .vector_bits = 512,
+     .min_vector_bits = 256,
+     .max_vector_bits = 512,
      .n_registers = 32,
-     .min_masked_bytes = 4,
+     .min_masked_bytes = 1,
      .line_bytes = 64,
      .l1_sets = 64,
      .l1_bytes = 32 << 10,
      .l2_bytes = 1 << 20,
      .last_level_bytes = 32 << 20},
     {.name = "neon",
-     .vector_bits = 128,
+     .min_vector_bits = 128,
+     .max_vector_bits = 128,
      .n_registers = 32,
      .min_masked_bytes = 0,
      .line_bytes = 64,
@@ -87,10 +91,24 @@ static bool has_avx512(const char *cpu)
 #endif
 }
 
+/* Hypervisors report the last-level cache of a whole socket (260 MiB for two
+   cores were seen). Beyond this size, non-temporal stores were measured to be
+   no slower even where the cache is larger. */
+enum { MAX_LAST_LEVEL_BYTES = 32 << 20 };
+
+/* Sizes of L2 that are believed: of CPUs with AVX2, from Haswell's to those
+   that cores share. */
+enum { MIN_L2_BYTES = 256 << 10, MAX_L2_BYTES = 4 << 20 };
+
 void tgi_target_init(const char *cpu, unsigned vector_bits, tgi_target *out)
 {
-    const bool is_avx512 = has_avx512(cpu);
-    *out = instruction_sets[is_avx512 ? AVX512 : AVX2];
-    out->vector_bits = vector_bits ? vector_bits : 256;
+    *out = instruction_sets[has_avx512(cpu) ? AVX512 : AVX2];
+    if (vector_bits)
+        out->min_vector_bits = out->max_vector_bits = vector_bits;
+    const int64_t l2_bytes = tgi_cpu_l2_bytes();
+    if (l2_bytes >= MIN_L2_BYTES && l2_bytes <= MAX_L2_BYTES)
+        out->l2_bytes = l2_bytes;
     out->last_level_bytes = tgi_cpu_cache_bytes();
+    if (out->last_level_bytes > MAX_LAST_LEVEL_BYTES)
+        out->last_level_bytes = MAX_LAST_LEVEL_BYTES;
 }

@@ -11,8 +11,9 @@
 #include <stdint.h>
 
 typedef struct tgi_target {
-    const char *name;          /* of the instruction set, for dumps; static */
-    unsigned vector_bits;      /* of the widest vectors of a kernel */
+    const char *name; /* of the instruction set, for dumps; static */
+    /* Of the registers of a kernel: the least and the greatest width. */
+    unsigned min_vector_bits, max_vector_bits;
     unsigned n_registers;      /* vector registers */
     unsigned min_masked_bytes; /* of an element under a mask; 0: no masks */
     unsigned line_bytes;       /* of a cache line */

@@ -10,6 +10,7 @@
 #include "codegen/assembly.h"
 #include "llvm/llvm_codegen.h"
 #include "llvm/emit/llvm_target.h"
+#include "schedule/choose.h"
 #include "support/fusing.h"
 
 enum { REGISTER_BYTES = 32 };
@@ -38,6 +39,9 @@ static inline void assemble_at(int line, assembled *as, const char *name,
                                          .alloc = tgi_alloc,
                                          .free = tgi_free};
     fuse_at(line, &as->fu, name, callback, symbols, specs, n_specs);
+    tgi_target scheduled;
+    tgi_target_init(cpu, options.vector_bits, &scheduled);
+    cr_assert_eq(tgi_schedule_choose(as->fu.loops, &scheduled), TG_OK);
     cr_assert(tgi_llvm_codegen(as->fu.loops, &options, &as->codegen),
               "line %d: %s", line, as->codegen.error);
     as->text = as->codegen.assembly;

@@ -391,7 +391,6 @@ Test(code_key, options_count_that_change_code)
     subject_begin(&s);
     check_options(&s, (tgi_codegen_options){.cpu = "x86-64-v3"}, true);
     check_options(&s, (tgi_codegen_options){.vector_bits = 128}, true);
-    check_options(&s, (tgi_codegen_options){.cache_bytes = 1}, true);
     check_options(&s, (tgi_codegen_options){.instruments = true}, true);
     check_options(&s, (tgi_codegen_options){.cpu = ""}, false);
     check_options(&s, (tgi_codegen_options){.verify = true}, false);

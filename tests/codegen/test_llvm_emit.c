@@ -453,7 +453,7 @@ static void check_table(tg_dtype dtype, int n, unsigned lanes)
 Test(llvm_emit, tables_of_any_length_are_looked_up)
 {
     static const int lengths[] = {1, 5, 8, 9, 16, 17, 40};
-    for (unsigned lanes = 1; lanes <= TGI_LLVM_MAX_LANES; lanes *= 2)
+    for (unsigned lanes = 1; lanes <= TGI_MAX_LANES; lanes *= 2)
         for (int i = 0; i < 7; i++) {
             check_table(TG_F32, lengths[i], lanes);
             if (i % 3 == 0)

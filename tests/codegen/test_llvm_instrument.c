@@ -139,6 +139,7 @@ Test(llvm_instrument, a_buffer_that_is_too_short_is_reported)
 Test(llvm_instrument, without_the_sanitizer_it_is_refused)
 {
     tgi_loops *loops = make_loops();
+    schedule_loops(loops, 0, 0);
     tgi_codegen codegen;
     const tgi_codegen_options options = {
         .instruments = true, .alloc = tgi_alloc, .free = tgi_free};

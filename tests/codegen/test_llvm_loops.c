@@ -663,6 +663,7 @@ Test(llvm_loops, a_compile_without_memory_gives_everything_back)
     const uint32_t vx = add_load(loops, k, 0, access);
     add_store(k, 0, add_op(k, 0, TGI_OP_NEG, vx, 0, 0), access,
               TGI_LEVEL_INNER);
+    schedule_loops(loops, 0, 0);
     const tgi_codegen_options options = {.alloc = tgi_alloc,
                                          .free = tgi_free};
     const size_t alive = tg_live_bytes();

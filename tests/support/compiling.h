@@ -53,7 +53,7 @@ static inline LLVMValueRef compiling_function(compiling *c, const char *name,
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context),
                                         parameters, n_parameters, false);
     LLVMValueRef function = LLVMAddFunction(c->module, name, type);
-    tgi_llvm_target_set_function(&c->target, function);
+    tgi_llvm_target_set_function(&c->target, function, 256);
     LLVMPositionBuilderAtEnd(
         c->builder, LLVMAppendBasicBlockInContext(context, function, ""));
     return function;

@@ -18,6 +18,7 @@
 #include "loop/loops.h"
 #include "object/image.h"
 #include "run/work_share.h"
+#include "schedule/choose.h"
 
 /* -- Loops ----------------------------------------------------------------- */
 
@@ -258,13 +259,25 @@ typedef struct code {
     tgi_entry *entry;
 } code;
 
-/* Verifies, compiles and loads the loops, then destroys them. `options`
-   holds non-default settings. */
-static inline code compile_loops_with(tgi_loops *loops,
-                                      tgi_codegen_options options)
+/* Verifies the loops and chooses schedules for vectors of `vector_bits` and a
+   last-level cache of `cache_bytes`; 0: no non-temporal stores. */
+static inline void schedule_loops(tgi_loops *loops, unsigned vector_bits,
+                                  int64_t cache_bytes)
+{
+    tgi_target target;
+    tgi_target_init(NULL, vector_bits, &target);
+    target.last_level_bytes = cache_bytes;
+    cr_assert_eq(tgi_loops_verify(loops), TG_OK, "%s", tg_error(NULL));
+    cr_assert_eq(tgi_schedule_choose(loops, &target), TG_OK, "%s",
+                 tg_error(NULL));
+}
+
+/* Compiles and loads loops with schedules, then destroys them. `options` holds
+   non-default settings. */
+static inline code compile_scheduled_loops(tgi_loops *loops,
+                                           tgi_codegen_options options)
 {
     code c = {0};
-    cr_assert_eq(tgi_loops_verify(loops), TG_OK, "%s", tg_error(NULL));
     options.verify = options.wants_assembly = options.wants_ir = true;
     options.alloc = tgi_alloc;
     options.free = tgi_free;
@@ -287,9 +300,16 @@ static inline code compile_loops_with(tgi_loops *loops,
 static inline code compile_loops_for(tgi_loops *loops, unsigned vector_bits,
                                      int64_t cache_bytes)
 {
-    return compile_loops_with(
-        loops, (tgi_codegen_options){.vector_bits = vector_bits,
-                                     .cache_bytes = cache_bytes});
+    schedule_loops(loops, vector_bits, cache_bytes);
+    return compile_scheduled_loops(
+        loops, (tgi_codegen_options){.vector_bits = vector_bits});
+}
+
+static inline code compile_loops_with(tgi_loops *loops,
+                                      tgi_codegen_options options)
+{
+    schedule_loops(loops, options.vector_bits, 0);
+    return compile_scheduled_loops(loops, options);
 }
 
 static inline code compile_loops(tgi_loops *loops, unsigned vector_bits)

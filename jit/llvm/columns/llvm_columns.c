@@ -13,108 +13,56 @@
 #include "llvm/matmul/llvm_columns_step.h"
 #include "llvm/matmul/llvm_matmul.h"
 #include "llvm/matmul/llvm_pack.h"
+#include "llvm/reduce/llvm_accumulators.h"
 #include "llvm/reduce/llvm_pairwise.h"
 #include "llvm/reduce/llvm_reduce.h"
 
 /* -- Reductions ------------------------------------------------------------ */
 
-/* Accumulators of all reductions of a phase, part after part. */
-typedef struct accumulators {
-    unsigned n;
-    LLVMValueRef all[TGI_MAX_PHASE_REDUCTIONS * TGI_LLVM_MAX_PARTS];
-} accumulators;
-
-/* Starts all accumulators of a block. Those of ARGMAX and ARGMIN span all
-   blocks and start with the first. */
-static void start_accumulators(tgi_llvm_kernel *k, const tgi_phase_schedule *p,
-                               accumulators *s, bool is_first)
-{
-    s->n = 0;
-    for (unsigned i = 0; i < p->n_reductions; i++) {
-        const unsigned n =
-            tgi_llvm_accumulator_parts(k, p->reductions[i], false);
-        tgi_llvm_accumulator state;
-        if (is_first || !tgi_reduction_is_arg(
-                            &k->loops->reductions.data[p->reductions[i]])) {
-            tgi_llvm_reduce_start(k, p->reductions[i], false, &state);
-            for (unsigned j = 0; j < n; j++)
-                s->all[s->n + j] = state.part[j];
-        }
-        s->n += n;
-    }
-}
-
 /* Accumulates rows from … to - 1. */
 static void reduce_rows(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                        LLVMValueRef to, accumulators *s)
+                        LLVMValueRef to, tgi_llvm_accumulators *acc)
 {
-    const tgi_phase_schedule *p = &k->schedule->phases[phase];
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, from, to, 1, s->all, s->n);
+    tgi_llvm_acc_loop_begin(k, acc, &loop, from, to, 1);
     k->index[k->schedule->inner] = loop.index;
     tgi_llvm_body_emit(k, phase);
-    for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
-        const unsigned n =
-            tgi_llvm_accumulator_parts(k, p->reductions[i], false);
-        tgi_llvm_accumulator state;
-        for (unsigned j = 0; j < n; j++)
-            state.part[j] = loop.carried[at + j];
-        tgi_llvm_reduce_step(k, p->reductions[i], false, &state);
-        for (unsigned j = 0; j < n; j++)
-            s->all[at + j] = state.part[j];
-        at += n;
-    }
-    tgi_llvm_loop_end(k, &loop, s->all);
-    for (unsigned i = 0; i < s->n; i++)
-        s->all[i] = loop.carried[i];
+    tgi_llvm_acc_step(k, acc, 0);
+    tgi_llvm_acc_loop_end(k, acc, &loop);
     k->index[k->schedule->inner] = NULL;
-}
-
-static void finish_accumulators(tgi_llvm_kernel *k, const tgi_phase_schedule *p,
-                                const accumulators *s, LLVMValueRef *out)
-{
-    for (unsigned i = 0, at = 0; i < p->n_reductions; i++) {
-        tgi_llvm_accumulator state;
-        for (unsigned j = 0;
-             j < tgi_llvm_accumulator_parts(k, p->reductions[i], false); j++)
-            state.part[j] = s->all[at++];
-        out[i] = tgi_llvm_reduce_finish(k, p->reductions[i], false, &state);
-    }
 }
 
 /* All rows are one block: in a two-stage reduction, or if they are few. */
 static void reduce_block(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                          LLVMValueRef to, LLVMValueRef *out)
 {
-    accumulators s;
-    start_accumulators(k, &k->schedule->phases[phase], &s, true);
-    reduce_rows(k, phase, from, to, &s);
-    finish_accumulators(k, &k->schedule->phases[phase], &s, out);
+    tgi_llvm_accumulators acc;
+    tgi_llvm_acc_init(k, &acc, phase, 1);
+    tgi_llvm_acc_start(k, &acc, false);
+    reduce_rows(k, phase, from, to, &acc);
+    tgi_llvm_acc_finish(k, &acc, out);
 }
 
+/* The accumulators of ARGMAX and ARGMIN span all blocks. */
 static void reduce_blocks(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                           LLVMValueRef to, LLVMValueRef *out)
 {
-    const tgi_phase_schedule *p = &k->schedule->phases[phase];
     LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
     tgi_llvm_pairwise pairwise;
     tgi_llvm_loop loop;
-    accumulators s;
-    tgi_llvm_pairwise_begin(k, &pairwise, p);
-    start_accumulators(k, p, &s, true);
-    tgi_llvm_loop_begin(k, &loop, from, to, TGI_BLOCK_ROWS, s.all, s.n);
-    for (unsigned i = 0; i < s.n; i++)
-        s.all[i] = loop.carried[i];
-    start_accumulators(k, p, &s, false);
+    tgi_llvm_accumulators acc;
+    tgi_llvm_pairwise_begin(k, &pairwise, &k->schedule->phases[phase]);
+    tgi_llvm_acc_init(k, &acc, phase, 1);
+    tgi_llvm_acc_start(k, &acc, false);
+    tgi_llvm_acc_loop_begin(k, &acc, &loop, from, to, TGI_BLOCK_ROWS);
+    tgi_llvm_acc_start(k, &acc, true);
     LLVMValueRef end = tgi_llvm_add(k->program, loop.index, size);
-    reduce_rows(k, phase, loop.index, tgi_llvm_min(k->program, end, to), &s);
-    finish_accumulators(k, p, &s, out);
+    reduce_rows(k, phase, loop.index, tgi_llvm_min(k->program, end, to), &acc);
+    tgi_llvm_acc_finish(k, &acc, out);
     tgi_llvm_pairwise_push(k, &pairwise, out,
                            LLVMBuildUDiv(k->b, loop.index, size, ""));
-    tgi_llvm_loop_end(k, &loop, s.all);
-    for (unsigned i = 0; i < s.n; i++)
-        s.all[i] = loop.carried[i];
-    finish_accumulators(k, p, &s, out);
+    tgi_llvm_acc_loop_end(k, &acc, &loop);
+    tgi_llvm_acc_finish(k, &acc, out);
     tgi_llvm_pairwise_total(
         k, &pairwise, tgi_llvm_ceil_div(k->program, to, TGI_BLOCK_ROWS), out);
 }
@@ -184,7 +132,8 @@ static void emit_column_vector(tgi_llvm_kernel *k, LLVMValueRef column,
         if (k->schedule->phases[phase].n_reductions) {
             emit_reductions(k, phase, from, to);
         } else if (k->schedule->phases[phase].has_loop) {
-            accumulators none = {.n = 0};
+            tgi_llvm_accumulators none;
+            tgi_llvm_acc_init(k, &none, phase, 0);
             reduce_rows(k, phase, from, to, &none);
         }
         tgi_llvm_point_insts_emit(k, phase, true);

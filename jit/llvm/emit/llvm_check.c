@@ -78,7 +78,8 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
     LLVMSetOrdering(release, LLVMAtomicOrderingRelease);
     LLVMSetAlignment(release, 8);
     LLVMBuildRetVoid(b);
-    tgi_llvm_target_set_function(program->target, function);
+    tgi_llvm_target_set_function(program->target, function,
+                                 TGI_LLVM_ENTRY_BITS);
     program->check_handler = function;
 }
 

@@ -112,7 +112,7 @@ LLVMValueRef tgi_llvm_stack_array(tgi_llvm_kernel *k, LLVMTypeRef type,
 {
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     LLVMValueRef array = LLVMBuildAlloca(k->b, LLVMArrayType2(type, n), "");
-    LLVMSetAlignment(array, k->program->target->vector_bits / 8);
+    LLVMSetAlignment(array, tgi_llvm_vector_bits(k) / 8);
     tgi_llvm_position_restore(k, block);
     return array;
 }

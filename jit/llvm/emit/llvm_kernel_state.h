@@ -81,4 +81,12 @@ typedef struct tgi_llvm_kernel {
     unsigned n_dims;
 } tgi_llvm_kernel;
 
+/* Width of the registers of code that belongs to no kernel. */
+enum { TGI_LLVM_ENTRY_BITS = 256 };
+
+static inline unsigned tgi_llvm_vector_bits(const tgi_llvm_kernel *k)
+{
+    return k->schedule ? k->schedule->vector_bits : TGI_LLVM_ENTRY_BITS;
+}
+
 #endif /* TGI_LLVM_KERNEL_STATE_H */

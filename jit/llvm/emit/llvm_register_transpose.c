@@ -96,8 +96,7 @@ static void transpose_vectors(const tgi_llvm_register_transpose *t,
                               LLVMValueRef line, LLVMValueRef e)
 {
     const unsigned n = SUBVECTOR / t->bytes;
-    const unsigned n_subvectors =
-        t->k->program->target->vector_bits / 8 / SUBVECTOR;
+    const unsigned n_subvectors = tgi_llvm_vector_bits(t->k) / 8 / SUBVECTOR;
     const unsigned lanes = n * n_subvectors;
     LLVMValueRef rows[SUBVECTOR], next[SUBVECTOR], row_lines[TGI_MAX_LANES];
     for (unsigned i = 0; i < n; i++) {
@@ -160,7 +159,7 @@ void tgi_llvm_register_transpose_emit(const tgi_llvm_register_transpose *t,
 {
     LLVMValueRef zero = tgi_llvm_const_i64(t->k->program, 0);
     const int64_t n = SUBVECTOR / t->bytes;
-    const int64_t lanes = t->k->program->target->vector_bits / 8 / t->bytes;
+    const int64_t lanes = tgi_llvm_vector_bits(t->k) / 8 / t->bytes;
     LLVMValueRef lines_end = tgi_llvm_round_down(t->k, zero, t->n_lines, lanes);
     LLVMValueRef end = tgi_llvm_round_down(t->k, zero, t->n_elements, n);
     emit_loops(t, (range){zero, lines_end, lanes}, (range){zero, end, n},

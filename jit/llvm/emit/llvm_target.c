@@ -207,7 +207,6 @@ bool tgi_llvm_target_init(const char *name, unsigned vector_bits,
         .machine = thread_machine(cpu),
         .cpu = cpu == HOST ? host.cpu : cpus[cpu].name,
         .features = cpu == HOST ? host.features : "",
-        .vector_bits = vector_bits ? vector_bits : 256,
         .has_avx512 = cpu == HOST ? host.has_avx512 : cpus[cpu].has_avx512,
     };
     if (vector_bits == 512 && !out->has_avx512) {
@@ -227,11 +226,6 @@ bool tgi_llvm_target_init(const char *name, unsigned vector_bits,
     return true;
 }
 
-unsigned tgi_llvm_target_lanes(const tgi_llvm_target *target, tg_dtype dtype)
-{
-    return target->vector_bits / (8 * (unsigned)tgi_dtype_bytes((int)dtype));
-}
-
 void tgi_llvm_target_set_module(const tgi_llvm_target *target,
                                 LLVMModuleRef module)
 {
@@ -242,7 +236,7 @@ void tgi_llvm_target_set_module(const tgi_llvm_target *target,
 }
 
 void tgi_llvm_target_set_function(const tgi_llvm_target *target,
-                                  LLVMValueRef function)
+                                  LLVMValueRef function, unsigned vector_bits)
 {
     LLVMContextRef context =
         LLVMGetModuleContext(LLVMGetGlobalParent(function));
@@ -252,7 +246,7 @@ void tgi_llvm_target_set_function(const tgi_llvm_target *target,
     LLVMAddAttributeAtIndex(function, LLVMAttributeFunctionIndex,
                             LLVMCreateEnumAttribute(context, kind, 0));
     char bits[16];
-    snprintf(bits, sizeof(bits), "%u", target->vector_bits);
+    snprintf(bits, sizeof(bits), "%u", vector_bits);
     set_attribute(function, "target-cpu", target->cpu);
     set_attribute(function, "target-features", target->features);
     set_attribute(function, "prefer-vector-width", bits);

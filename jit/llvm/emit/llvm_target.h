@@ -14,27 +14,21 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "base/dtype.h"
-
 typedef struct tgi_llvm_target {
     LLVMTargetMachineRef machine; /* owned by this thread */
     const char *cpu;              /* LLVM's name */
     const char *features;         /* relative to cpu: "+avx2,-sse4a,…" */
-    unsigned vector_bits;         /* of emitted vectors */
     bool has_avx512;              /* F, BW, CD, DQ and VL */
 } tgi_llvm_target;
 
 /*
- * The target for the CPU named `cpu` (NULL, "" or "host": the host) and vectors
- * of 128, 256 or 512 bits (0: 256). On failure, returns false and writes the
+ * The target for the CPU named `cpu` (NULL, "" or "host": the host), if it has
+ * vectors of 128, 256 or 512 bits (0: any). On failure, returns false and writes the
  * reason to `message`, truncated to n bytes. Each thread owns one machine per
  * CPU, disposed of when it ends. Thread-safe.
  */
 bool tgi_llvm_target_init(const char *cpu, unsigned vector_bits,
                           tgi_llvm_target *out_target, char *message, size_t n);
-
-/* Lanes of a vector of vector_bits. */
-unsigned tgi_llvm_target_lanes(const tgi_llvm_target *target, tg_dtype dtype);
 
 /* Sets the triple and data layout of an empty module. */
 void tgi_llvm_target_set_module(const tgi_llvm_target *target,
@@ -42,12 +36,12 @@ void tgi_llvm_target_set_module(const tgi_llvm_target *target,
 
 /*
  * Sets the attributes that every function with a body needs: CPU and features,
- * no-builtins (LLVM must not introduce library calls), nounwind, and frame
+ * the width of its vector registers, no-builtins (LLVM must not introduce library calls), nounwind, and frame
  * pointers, by which profilers unwind.
  * Functions of external linkage become hidden, as jit/object/image.h requires.
  */
 void tgi_llvm_target_set_function(const tgi_llvm_target *target,
-                                  LLVMValueRef function);
+                                  LLVMValueRef function, unsigned vector_bits);
 
 /* Compiles a function without the post-RA scheduler, in an eighth less time.
    For loops of loads and FMAs, which the CPU reorders well by itself. */

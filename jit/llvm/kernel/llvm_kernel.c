@@ -227,7 +227,8 @@ static void begin_function(tgi_llvm_kernel *k)
     k->function =
         LLVMAddFunction(k->e->module, k->loops->name, program->kernel_type);
     LLVMSetLinkage(k->function, LLVMInternalLinkage);
-    tgi_llvm_target_set_function(program->target, k->function);
+    tgi_llvm_target_set_function(program->target, k->function,
+                                 tgi_llvm_vector_bits(k));
     static const char noinline_name[] = "noinline";
     LLVMAddAttributeAtIndex(
         k->function, LLVMAttributeFunctionIndex,

@@ -286,17 +286,17 @@ static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height,
                                    unsigned n_panels)
 {
     char name[64];
-    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%ubit%s",
+    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s",
              tgi_dtype_table[tgi_llvm_matmul_dtype(k)].name, height,
-             k->e->lanes, k->schedule->vector_bits,
+             k->e->lanes, tgi_llvm_vector_bits(k),
              n_panels > 1 ? "_panels" : "");
     LLVMValueRef function = LLVMGetNamedFunction(k->e->module, name);
     if (function)
         return function;
     function = LLVMAddFunction(k->e->module, name, function_type(k->program));
     LLVMSetLinkage(function, LLVMInternalLinkage);
-    tgi_llvm_target_set_function(k->program->target, function);
-    tgi_llvm_target_set_width(function, k->schedule->vector_bits);
+    tgi_llvm_target_set_function(k->program->target, function,
+                                 tgi_llvm_vector_bits(k));
     tgi_llvm_target_skip_post_ra_scheduler(function);
     define_function(k, function, height, n_panels);
     return function;

@@ -51,6 +51,16 @@ static tg_dtype bits_dtype(const tgi_reduction *reduction)
     return reduction->dtype == TG_F64 ? TG_U64 : TG_U32;
 }
 
+tg_dtype tgi_llvm_accumulator_dtype(const tgi_llvm_kernel *k, uint32_t number,
+                                    unsigned part)
+{
+    const tgi_reduction *reduction = reduction_at(k->schedule, number);
+    if (tgi_reduction_is_arg(reduction))
+        return part ? TG_I64
+                    : (tg_dtype)tgi_kernel_dtype(k->loops, reduction->value);
+    return part ? bits_dtype(reduction) : (tg_dtype)reduction->dtype;
+}
+
 /* -- Starts ---------------------------------------------------------------- */
 
 void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t number,

@@ -20,6 +20,10 @@ typedef struct tgi_llvm_accumulator {
 unsigned tgi_llvm_accumulator_parts(const tgi_llvm_kernel *k,
                                     uint32_t reduction, bool is_reassociable);
 
+/* The dtype of a part. */
+tg_dtype tgi_llvm_accumulator_dtype(const tgi_llvm_kernel *k,
+                                    uint32_t reduction, unsigned part);
+
 void tgi_llvm_reduce_start(tgi_llvm_kernel *k, uint32_t reduction,
                            bool is_reassociable,
                            tgi_llvm_accumulator *out_accumulator);

@@ -125,7 +125,7 @@ static bool make_key(tgi_llvm_fission *s, uint32_t part, function_key *key)
     uint32_t n = 0;
     key->n_words = key->n_arguments = 0;
     key->is_unsupported = false;
-    key_add(key, s->lanes);
+    key_add(key, (uint64_t)tgi_llvm_vector_bits(s->k) << 32 | s->lanes);
     for (uint32_t i = 1; i < loops->insts.n && !key->is_unsupported; i++)
         if (tgi_llvm_fission_in_part(s, i, part)) {
             s->insts[i].local = ++n;
@@ -227,7 +227,8 @@ add_function(tgi_llvm_fission *s, uint32_t part, const function_key *key)
     shared->function =
         LLVMAddFunction(s->k->e->module, "tg_fission_part", shared->type);
     LLVMSetLinkage(shared->function, LLVMInternalLinkage);
-    tgi_llvm_target_set_function(program->target, shared->function);
+    tgi_llvm_target_set_function(program->target, shared->function,
+                                 tgi_llvm_vector_bits(s->k));
     shared->next = program->fission_functions;
     program->fission_functions = shared;
     define_function(s, part, key, shared->function);

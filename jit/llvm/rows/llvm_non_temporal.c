@@ -125,16 +125,14 @@ static LLVMValueRef are_aligned(tgi_llvm_kernel *k, unsigned phase)
                          tgi_llvm_const_i64(k->program, 0), "");
 }
 
-/* The first element from `from` on at which the first non-temporal store of a
-   phase begins a cache line. */
-static LLVMValueRef next_line(tgi_llvm_kernel *k, unsigned phase,
-                              LLVMValueRef from)
+LLVMValueRef tgi_llvm_peel_to_line(tgi_llvm_kernel *k, unsigned phase,
+                                   LLVMValueRef from, LLVMValueRef to,
+                                   tgi_llvm_body_fn *body, void *user)
 {
-    size_t i = 0;
-    while (!k->schedule->non_temporal_stores[i] ||
-           k->loops->stores.data[i].phase != phase)
-        i++;
-    const tgi_loop_store *store = &k->loops->stores.data[i];
+    const uint32_t aligned = k->schedule->phases[phase].aligned_store;
+    if (!aligned)
+        return from;
+    const tgi_loop_store *store = &k->loops->stores.data[aligned - 1];
     k->index[k->schedule->inner] = from;
     LLVMValueRef left = LLVMBuildNeg(k->b, line_offset(k, store), "");
     left =
@@ -142,7 +140,10 @@ static LLVMValueRef next_line(tgi_llvm_kernel *k, unsigned phase,
     left = LLVMBuildUDiv(
         k->b, left,
         tgi_llvm_const_i64(k->program, store_element_bytes(k, store)), "");
-    return tgi_llvm_add(k->program, from, left);
+    LLVMValueRef start =
+        tgi_llvm_min(k->program, tgi_llvm_add(k->program, from, left), to);
+    tgi_llvm_rows_tail(k, phase, from, start, body, user);
+    return start;
 }
 
 LLVMValueRef tgi_llvm_non_temporal_loop(tgi_llvm_kernel *k, unsigned phase,
@@ -154,12 +155,7 @@ LLVMValueRef tgi_llvm_non_temporal_loop(tgi_llvm_kernel *k, unsigned phase,
         return from;
     tgi_llvm_branch branch, aligned;
     tgi_llvm_branch_begin(k, &branch, k->non_temporal_phases[phase]);
-    /* Rows of transposed tiles are too short to align them. */
-    LLVMValueRef start = from;
-    if (!k->schedule->tiles.rows) {
-        start = tgi_llvm_min(k->program, next_line(k, phase, from), to);
-        tgi_llvm_rows_tail(k, phase, from, start, visit, user);
-    }
+    LLVMValueRef start = tgi_llvm_peel_to_line(k, phase, from, to, visit, user);
     k->index[k->schedule->inner] = start;
     tgi_llvm_branch_begin(k, &aligned, are_aligned(k, phase));
     LLVMValueRef end = tgi_llvm_round_down(k, start, to, lanes);

@@ -52,7 +52,7 @@ static bool has_no_tail(const tgi_llvm_kernel *k, unsigned phase)
     const tgi_phase_schedule *p = &k->schedule->phases[phase];
     const tgi_dim extent = k->loops->extent[k->schedule->inner];
     return tgi_dim_is_known(extent) && extent % tgi_phase_lanes(p) == 0 &&
-           !k->non_temporal_phases[phase];
+           !p->aligned_store && !p->is_non_temporal;
 }
 
 void tgi_llvm_rows_loop(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
@@ -61,7 +61,9 @@ void tgi_llvm_rows_loop(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
     const tgi_phase_schedule *p = &k->schedule->phases[phase];
     const unsigned narrow_lanes = tgi_nest_vector(&p->nest)->narrow_lanes;
     k->e->lanes = tgi_phase_lanes(p);
-    from = tgi_llvm_non_temporal_loop(k, phase, from, to, body, user);
+    from = p->is_non_temporal
+               ? tgi_llvm_non_temporal_loop(k, phase, from, to, body, user)
+               : tgi_llvm_peel_to_line(k, phase, from, to, body, user);
     from =
         emit_full_vectors(k, phase, tgi_phase_lanes(p), from, to, body, user);
     if (!has_no_tail(k, phase) && narrow_lanes)

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* test_target.c - targets as data (jit/target/target.h). */
+#include "target/target.h"
+
+#include <criterion/criterion.h>
+
+Test(target, a_width_that_is_asked_for_is_the_only_one)
+{
+    for (unsigned bits = 128; bits <= 512; bits *= 2) {
+        tgi_target target;
+        tgi_target_init("x86-64-v4", bits, &target);
+        cr_expect_eq(target.min_vector_bits, bits);
+        cr_expect_eq(target.max_vector_bits, bits);
+    }
+}
+
+Test(target, the_widest_vectors_follow_from_the_cpu)
+{
+    tgi_target target;
+    tgi_target_init("x86-64-v3", 0, &target);
+    cr_expect_str_eq(target.name, "avx2");
+    cr_expect_eq(target.max_vector_bits, 256);
+    tgi_target_init("znver4", 0, &target);
+    cr_expect_str_eq(target.name, "avx512");
+    cr_expect_eq(target.max_vector_bits, 512);
+    cr_expect_eq(target.n_registers, 32);
+}
+
+Test(target, a_huge_last_level_cache_is_not_believed)
+{
+    tgi_target target;
+    tgi_target_init(NULL, 0, &target);
+    cr_expect_leq(target.last_level_bytes, 32 << 20);
+}
+
+Test(target, instruction_sets_are_known_by_name)
+{
+    static const char *const names[] = {"sse", "avx2", "avx512", "neon"};
+    tgi_target target;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        cr_assert(tgi_target_by_name(names[i], &target));
+        cr_expect_str_eq(target.name, names[i]);
+    }
+    cr_expect_not(tgi_target_by_name("abacus", &target));
+    cr_assert(tgi_target_by_name("neon", &target));
+    cr_expect_eq(target.min_masked_bytes, 0);
+}

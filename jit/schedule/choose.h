@@ -7,7 +7,9 @@
  *   cost.c            costs of insts and kernels
  *   choose_lanes.c    phases: lanes, tails, accumulators; nests
  *   choose_wide.c     reductions down thousands of columns at once
- *   choose_matmul.c   micro-kernels, work items and packing
+ *   choose_matmul.c   matmuls: work items and packing
+ *   choose_micro_kernel.c
+ *                     matmuls: mr x nr, prefetching
  *   choose_epilogue.c reduction epilogues of matmuls
  *   choose_tiles.c    transposed tiles
  *   choose_fission.c  loop fission
@@ -79,12 +81,23 @@ tg_status tgi_schedule_choose_matmul(const tgi_scheduler *r, tgi_schedule *s,
 /* The access of an operand's load. */
 const tgi_access *tgi_schedule_operand(const tgi_schedule *s, uint8_t operand);
 
+/* True if work items of `rows` x `columns` are enough for several threads. */
+bool tgi_schedule_has_enough_items(const tgi_schedule *s, int64_t rows,
+                                   unsigned columns);
+
+/* -- choose_micro_kernel.c -- */
+
+/* Sets mr, nr and the bytes that are prefetched. */
+void tgi_schedule_choose_micro_kernel(const tgi_scheduler *r, tgi_schedule *s);
+
 /* -- choose_epilogue.c -- */
 
 /* Sets matmul.reduces_rows and reduces_columns. */
 void tgi_schedule_find_epilogues(tgi_schedule *s);
 /* Cost of the reduction epilogues per element. */
 unsigned tgi_schedule_epilogue_cost(const tgi_schedule *s);
+/* Lanes of a micro-kernel, at most: those of the reduction trees of rows. */
+unsigned tgi_schedule_max_epilogue_lanes(const tgi_schedule *s);
 /* Bytes of the partial results per row that stay on the stack between
    columns. */
 int64_t tgi_schedule_row_epilogue_bytes(const tgi_schedule *s);

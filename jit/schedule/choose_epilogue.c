@@ -41,6 +41,18 @@ unsigned tgi_schedule_epilogue_cost(const tgi_schedule *s)
     return cost;
 }
 
+unsigned tgi_schedule_max_epilogue_lanes(const tgi_schedule *s)
+{
+    unsigned max = TGI_MAX_LANES;
+    for (size_t i = 0; i < s->loops->stores.n; i++) {
+        const unsigned lanes = (unsigned)tgi_tree_lanes(
+            tgi_kernel_dtype(s->loops, store_at(s, i)->value));
+        if (reduces_row(s, i) && lanes < max)
+            max = lanes;
+    }
+    return max;
+}
+
 int64_t tgi_schedule_row_epilogue_bytes(const tgi_schedule *s)
 {
     int64_t bytes = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * choose_matmul.c - which kernels are matmuls, and the sizes of their
- * micro-kernels, work items and panels.
+ * choose_matmul.c - which kernels are matmuls, and the sizes of their work
+ * items and panels.
  */
 #include "base/error.h"
 #include "schedule/choose.h"
@@ -9,16 +9,8 @@
 #include <limits.h>
 
 enum {
-    NR_BYTES = 64, /* nr: one cache line, the width of a packed panel */
-    /* Accumulator registers: of 16, and of 32 with AVX-512; fewer for integers,
-       whose multiply-add takes two instructions, or a dozen in 64 bits. */
-    ACC_REGISTERS = 12,
-    ACC_REGISTERS_AVX512 = 24,
-    ACC_REGISTERS_I32 = 8,
-    ACC_REGISTERS_I64 = 4,
-    /* Work items: bytes of their rows of A, which are reread from L2; rows in
-       micro-kernels; bytes of the partial results of row epilogues. */
-    A_BLOCK_BYTES = 256 << 10,
+    /* Work items: rows in micro-kernels; bytes of the partial results of row
+       epilogues. */
     MAX_MICRO_KERNELS = 64,
     ROW_PARTIALS_BYTES = 64 << 10,
     ENOUGH_ITEMS = 16, /* exact numbers above do not matter */
@@ -28,24 +20,20 @@ enum {
     UNPACKED_B_BYTES = 96 << 10,
     MIN_PACKING_TILES = 3,
     MIN_COLLISION_TILES = 12,
+    LINE_BYTES = 64,
     L1_SETS = 64,
     L1_WAYS_FOR_B = 4,
-    /* Several panels per work item: k-blocks from which that pays, number of
-       panels, and bytes of C on the stack. */
+    /* Several vectors of panels per work item: k-blocks from which that pays,
+       bytes of a row of C, and bytes of C on the stack. */
     MIN_K_BLOCKS = 3,
-    MAX_PANELS = 16,
-    C_BYTES = 60 << 10,
+    MAX_C_ROW_BYTES = 1 << 10,
+    MAX_C_BYTES = 124 << 10,
     /* Extents of k from which a micro-kernel function pays: C in memory costs 2
        to 4 % if k is 128. That is acceptable if several matmuls share it. */
     MIN_K = 256,
     MIN_K_SHARED = 128,
-    /* Batches of small matmuls: bytes of an operand that is prefetched, and
-       multiply-adds of a matmul that does so. */
-    MAX_PREFETCH_BYTES = 64 << 10,
-    MIN_PREFETCH_FMAS = 1 << 14,
     /* Cost of an epilogue that runs in registers, at most. */
-    MAX_REGISTER_EPILOGUE = 6,
-    MAX_MR = 12
+    MAX_REGISTER_EPILOGUE = 6
 };
 
 /* -- Operands -------------------------------------------------------------- */
@@ -144,37 +132,11 @@ static bool has_few_rows(const tgi_schedule *s)
     return has_fewer_tiles(s, MIN_PACKING_TILES);
 }
 
-/* -- Sizes ----------------------------------------------------------------- */
+/* -- Work items ------------------------------------------------------------ */
 
 static int64_t round_up(int64_t n, int64_t step)
 {
     return (n + step - 1) / step * step;
-}
-
-static unsigned accumulator_registers(const tgi_schedule *s)
-{
-    const int dtype = tgi_schedule_matmul_reduction(s)->dtype;
-    if (!tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
-        return tgi_dtype_bytes(dtype) == 8 ? ACC_REGISTERS_I64
-                                           : ACC_REGISTERS_I32;
-    return s->vector_bits == 512 ? ACC_REGISTERS_AVX512 : ACC_REGISTERS;
-}
-
-/* Rows of the micro-kernel: as many as registers allow, balanced over m. */
-static unsigned choose_mr(const tgi_schedule *s, unsigned lanes)
-{
-    const unsigned bytes = lanes * (unsigned)tgi_dtype_bytes(
-                                       tgi_schedule_matmul_reduction(s)->dtype);
-    const unsigned registers =
-        (bytes * 8 + s->vector_bits - 1) / s->vector_bits;
-    unsigned max = accumulator_registers(s) / registers;
-    if (max > MAX_MR)
-        max = MAX_MR;
-    const tgi_dim m = s->loops->extent[s->matmul.row_axis];
-    if (!tgi_dim_is_known(m))
-        return max;
-    const int64_t tiles = (m + max - 1) / max;
-    return (unsigned)((m + tiles - 1) / tiles);
 }
 
 /* The number of work items of `rows` x `columns`, counting known extents only;
@@ -195,10 +157,21 @@ static int64_t count_items(const tgi_schedule *s, int64_t rows,
     return items;
 }
 
-static bool has_enough_items(const tgi_schedule *s, int64_t rows,
-                             unsigned columns)
+bool tgi_schedule_has_enough_items(const tgi_schedule *s, int64_t rows,
+                                   unsigned columns)
 {
     return count_items(s, rows, columns) >= TGI_MIN_SHARED_ITEMS;
+}
+
+/* Rows of an item, a multiple of mr: from 3/4 `max` to `max`, such that the last
+   item is as large as possible. */
+static int64_t even_rows(const tgi_schedule *s, int64_t m, int64_t max)
+{
+    int64_t best = max;
+    for (int64_t rows = max; 4 * rows >= 3 * max; rows -= s->matmul.mr)
+        if (round_up(m, rows) < round_up(m, best))
+            best = rows;
+    return best;
 }
 
 /* Rows of an item, a multiple of mr: at most `max`, balanced over m. If items
@@ -214,11 +187,13 @@ static int64_t balance_rows(const tgi_schedule *s, int64_t m, int64_t max)
            matrices * blocks % TGI_MIN_SHARED_ITEMS &&
            matrices * blocks < ENOUGH_ITEMS)
         blocks++;
-    return round_up((m + blocks - 1) / blocks, s->matmul.mr);
+    const int64_t rows = round_up((m + blocks - 1) / blocks, s->matmul.mr);
+    return blocks == 1 || s->matmul.reduces_rows ? rows : even_rows(s, m, rows);
 }
 
-/* Rows of an item, a multiple of mr. */
-static int64_t choose_item_rows(const tgi_schedule *s, unsigned lanes)
+/* Rows of an item, a multiple of mr: half of L2 holds its rows of A, which are
+   reread for each vector of columns. */
+static int64_t choose_item_rows(const tgi_scheduler *r, const tgi_schedule *s)
 {
     const int64_t tile = s->matmul.mr;
     const tgi_dim inner = s->loops->extent[s->inner];
@@ -226,7 +201,7 @@ static int64_t choose_item_rows(const tgi_schedule *s, unsigned lanes)
     const int64_t row_bytes =
         (tgi_dim_is_known(inner) ? inner : ASSUMED_K) *
         tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype);
-    int64_t rows = A_BLOCK_BYTES / row_bytes / tile * tile;
+    int64_t rows = r->target->l2_bytes / 2 / row_bytes / tile * tile;
     if (rows > MAX_MICRO_KERNELS * tile)
         rows = MAX_MICRO_KERNELS * tile;
     const int64_t partials_bytes = tgi_schedule_row_epilogue_bytes(s);
@@ -239,7 +214,7 @@ static int64_t choose_item_rows(const tgi_schedule *s, unsigned lanes)
         return rows;
     rows = balance_rows(s, m, rows);
     while (!s->matmul.reduces_columns && rows > tile &&
-           !has_enough_items(s, rows, lanes))
+           !tgi_schedule_has_enough_items(s, rows, s->matmul.nr))
         rows = round_up(rows / 2, tile);
     return rows;
 }
@@ -259,11 +234,11 @@ static bool rows_collide_in_l1(const tgi_schedule *s, const tgi_access *access)
     if (!tgi_dim_is_known(inner) || !tgi_dim_is_known(stride))
         return false;
     const int64_t bytes =
-        stride % (L1_SETS * NR_BYTES) *
+        stride % (L1_SETS * LINE_BYTES) *
         tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype);
-    if (bytes % NR_BYTES != 0)
+    if (bytes % LINE_BYTES != 0)
         return false;
-    const int64_t lines = bytes / NR_BYTES % L1_SETS;
+    const int64_t lines = bytes / LINE_BYTES % L1_SETS;
     const int64_t sets = lines ? L1_SETS / (lines & -lines) : 1;
     return inner > sets * L1_WAYS_FOR_B;
 }
@@ -326,47 +301,68 @@ static bool can_have_panels(const tgi_schedule *s)
              inner <= (MIN_K_BLOCKS - 1) * TGI_BLOCK_ROWS);
 }
 
-/* Stack bytes of a row of an item of n_panels. */
+/* Stack bytes of a row of an item of n_panels vectors. */
 static int64_t c_row_bytes(const tgi_schedule *s, unsigned n_panels)
 {
-    return n_panels * NR_BYTES + tgi_schedule_row_epilogue_bytes(s);
+    return n_panels * s->matmul.nr *
+               (int64_t)tgi_dtype_bytes(
+                   tgi_schedule_matmul_reduction(s)->dtype) +
+           tgi_schedule_row_epilogue_bytes(s);
 }
 
-/* Rows of an item of n_panels: as many as fit C_BYTES, balanced. */
-static int64_t panels_item_rows(const tgi_schedule *s, unsigned n_panels)
+/* Rows of C that fit the stack: an eighth of L2, the rows of A and B beside
+   them take three times as much. */
+static int64_t max_c_rows(const tgi_scheduler *r, const tgi_schedule *s,
+                          unsigned n_panels)
+{
+    enum { OTHER_BYTES = 4 << 10 };
+    int64_t bytes = r->target->l2_bytes / 8 - OTHER_BYTES;
+    if (bytes > MAX_C_BYTES)
+        bytes = MAX_C_BYTES;
+    return bytes / c_row_bytes(s, n_panels);
+}
+
+/* Rows of an item of n_panels: as many as fit the stack, balanced. */
+static int64_t panels_item_rows(const tgi_scheduler *r, const tgi_schedule *s,
+                                unsigned n_panels)
 {
     const int64_t tile = s->matmul.mr;
     const tgi_dim m = s->loops->extent[s->matmul.row_axis];
-    const int64_t max = C_BYTES / c_row_bytes(s, n_panels) / tile * tile;
+    const int64_t max = max_c_rows(r, s, n_panels) / tile * tile;
     if (!tgi_dim_is_known(m))
         return max;
     return balance_rows(s, m, max);
 }
 
 /* True if items of n_panels are too large for the stack, or too few. */
-static bool are_too_many_panels(const tgi_schedule *s, unsigned n_panels,
-                                unsigned lanes)
+static bool are_too_many_panels(const tgi_scheduler *r, const tgi_schedule *s,
+                                unsigned n_panels)
 {
-    const int64_t rows = panels_item_rows(s, n_panels);
-    if (rows > C_BYTES / c_row_bytes(s, n_panels))
+    if (max_c_rows(r, s, n_panels) < s->matmul.mr)
+        return true;
+    const int64_t rows = panels_item_rows(r, s, n_panels);
+    if (rows > max_c_rows(r, s, n_panels))
         return true;
     return tgi_dim_is_known(s->loops->extent[s->vector_axis]) &&
            !s->matmul.reduces_rows &&
-           !has_enough_items(s, rows, n_panels * lanes);
+           !tgi_schedule_has_enough_items(s, rows, n_panels * s->matmul.nr);
 }
 
-static void choose_panels(tgi_schedule *s, unsigned lanes)
+static void choose_panels(const tgi_scheduler *r, tgi_schedule *s)
 {
+    const unsigned nr = s->matmul.nr;
     const tgi_dim n = s->loops->extent[s->vector_axis];
-    unsigned n_panels = MAX_PANELS;
-    while (tgi_dim_is_known(n) && n_panels > 1 && n_panels / 2 * lanes >= n)
+    unsigned n_panels =
+        MAX_C_ROW_BYTES / (nr * (unsigned)tgi_dtype_bytes(
+                                    tgi_schedule_matmul_reduction(s)->dtype));
+    while (tgi_dim_is_known(n) && n_panels > 1 && n_panels / 2 * nr >= n)
         n_panels /= 2;
-    while (n_panels > 1 && are_too_many_panels(s, n_panels, lanes))
+    while (n_panels > 1 && are_too_many_panels(r, s, n_panels))
         n_panels /= 2;
     if (n_panels == 1)
         return;
     s->matmul.n_panels = n_panels;
-    s->matmul.item_rows = panels_item_rows(s, n_panels);
+    s->matmul.item_rows = panels_item_rows(r, s, n_panels);
 }
 
 /* -- Micro-kernels --------------------------------------------------------- */
@@ -406,31 +402,6 @@ static bool has_small_k(const tgi_scheduler *r, const tgi_schedule *s)
            inner < (has_several_matmuls(r->program) ? MIN_K_SHARED : MIN_K);
 }
 
-/* Bytes of an operand of one matmul of a batch, if micro-kernels prefetch the
-   operand of the next one; else 0. */
-static int64_t prefetched_bytes(const tgi_schedule *s, uint8_t operand)
-{
-    const int axis = s->matmul.row_axis;
-    const tgi_dim m = s->loops->extent[axis];
-    const tgi_dim n = s->loops->extent[s->vector_axis];
-    const tgi_dim inner = s->loops->extent[s->inner];
-    const tgi_access *access = tgi_schedule_operand(s, operand);
-    if (axis == 0 || s->split_block || access->panel_width ||
-        !tgi_dim_is_known(m) || !tgi_dim_is_known(n) ||
-        !tgi_dim_is_known(inner) || m > MAX_PREFETCH_BYTES ||
-        n > MAX_PREFETCH_BYTES || inner > MAX_PREFETCH_BYTES ||
-        m * n * inner < MIN_PREFETCH_FMAS)
-        return 0;
-    const tgi_dim rows = operand == TGI_OPERAND_A ? m : n;
-    const int64_t bytes =
-        rows * inner * tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype);
-    const tgi_stride stride = access->stride[axis - 1];
-    return bytes <= MAX_PREFETCH_BYTES && !stride.is_negative &&
-                   stride.distance == rows * inner
-               ? bytes
-               : 0;
-}
-
 /* True if the micro-kernel can read B only from a packed panel. */
 static bool needs_packing(const tgi_schedule *s, bool is_masked)
 {
@@ -460,14 +431,12 @@ static unsigned epilogue_cost(const tgi_schedule *s)
     return cost;
 }
 
-static void choose_micro_kernel(const tgi_scheduler *r, tgi_schedule *s)
+static void describe_micro_kernel(const tgi_scheduler *r, tgi_schedule *s)
 {
     tgi_matmul_schedule *m = &s->matmul;
     m->a_access = (uint32_t)(tgi_schedule_operand(s, TGI_OPERAND_A) -
                              s->loops->accesses.data);
     m->b_access = (uint32_t)(b_access(s) - s->loops->accesses.data);
-    m->prefetched_a_bytes = prefetched_bytes(s, TGI_OPERAND_A);
-    m->prefetched_b_bytes = prefetched_bytes(s, TGI_OPERAND_B);
     m->calls_function = is_function(r, s);
     m->packs_for_function = needs_packing(s, false);
     m->packs_masked_for_function = needs_packing(s, true);
@@ -491,19 +460,12 @@ tg_status tgi_schedule_choose_matmul(const tgi_scheduler *r, tgi_schedule *s,
     s->matmul.transposes_b = can_transpose(s);
     if (s->matmul.transposes_b)
         s->phases[0].can_mask = are_others_maskable(r, s);
-    const bool can_mask = s->phases[0].can_mask;
-    const tgi_dim n = s->loops->extent[s->vector_axis];
-    unsigned nr = NR_BYTES / (unsigned)tgi_dtype_bytes(
-                                 tgi_schedule_matmul_reduction(s)->dtype);
-    while (tgi_dim_is_known(n) && nr > 1 && (can_mask ? nr / 2 : nr - 1) >= n)
-        nr /= 2;
-    s->matmul.nr = nr;
-    s->matmul.mr = choose_mr(s, nr);
-    s->matmul.item_rows = choose_item_rows(s, nr);
+    tgi_schedule_choose_micro_kernel(r, s);
+    s->matmul.item_rows = choose_item_rows(r, s);
     s->matmul.packs_b = should_pack(s);
     if (can_have_panels(s))
-        choose_panels(s, nr);
-    choose_micro_kernel(r, s);
-    *out_lanes = nr;
+        choose_panels(r, s);
+    describe_micro_kernel(r, s);
+    *out_lanes = s->matmul.nr;
     return TG_OK;
 }

@@ -308,6 +308,31 @@ static inline uint32_t tgi_schedule_operand_b(const tgi_schedule *s)
     return s->insts[r->value].varies ? r->value : r->other;
 }
 
+/* Lanes of a packed panel: a cache line of the elements of a matmul. */
+static inline unsigned tgi_schedule_panel_lanes(const tgi_schedule *s)
+{
+    return TGI_PANEL_ROW_BYTES /
+           (unsigned)tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype);
+}
+
+/*
+ * Lanes of the next vector of a tail of `left` columns. That of a matmul is no
+ * wider than they are, rounded up to a power of two; but a vector of which
+ * whole packed panels would be inactive is halved, so it is full. Work items of
+ * several vectors of panels have no vectors narrower than a panel.
+ */
+static inline unsigned tgi_schedule_tail_lanes(const tgi_schedule *s,
+                                               unsigned left)
+{
+    unsigned lanes = tgi_phase_lanes(&s->phases[0]);
+    if (!s->matmul.mr)
+        return lanes;
+    const unsigned panel = tgi_schedule_panel_lanes(s);
+    while (lanes / 2 >= left && (s->matmul.n_panels <= 1 || lanes > panel))
+        lanes /= 2;
+    return lanes > panel && lanes - panel >= left ? lanes / 2 : lanes;
+}
+
 /* True if a row of a matmul fits the vector of its micro-kernel. */
 static inline bool tgi_schedule_row_fits_vector(const tgi_schedule *s)
 {

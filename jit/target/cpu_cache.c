@@ -24,14 +24,16 @@ static long long read_number(int index, const char *name)
     return n == 1 ? number : -1;
 }
 
-static int64_t last_level_bytes;
+static int64_t l2_bytes, last_level_bytes;
 
-/* Reads the size, in KiB, of the cache of the highest level. */
-static void find_last_level(void)
+/* Reads the sizes, in KiB, of the caches of level 2 and the highest level. */
+static void find_caches(void)
 {
     long long highest = 0, level;
     for (int index = 0; (level = read_number(index, "level")) > 0; index++) {
         const long long kib = read_number(index, "size");
+        if (level == 2 && kib > 0)
+            l2_bytes = kib << 10;
         if (level > highest && kib > 0) {
             highest = level;
             last_level_bytes = kib << 10;
@@ -45,9 +47,16 @@ static void find_last_level(void)
 #endif
 }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 int64_t tgi_cpu_cache_bytes(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, find_last_level);
+    pthread_once(&once, find_caches);
     return last_level_bytes;
+}
+
+int64_t tgi_cpu_l2_bytes(void)
+{
+    pthread_once(&once, find_caches);
+    return l2_bytes;
 }

@@ -96,11 +96,18 @@ static bool has_avx512(const char *cpu)
    no slower even where the cache is larger. */
 enum { MAX_LAST_LEVEL_BYTES = 32 << 20 };
 
+/* Sizes of L2 that are believed: of CPUs with AVX2, from Haswell's to those
+   that cores share. */
+enum { MIN_L2_BYTES = 256 << 10, MAX_L2_BYTES = 4 << 20 };
+
 void tgi_target_init(const char *cpu, unsigned vector_bits, tgi_target *out)
 {
     *out = instruction_sets[has_avx512(cpu) ? AVX512 : AVX2];
     if (vector_bits)
         out->min_vector_bits = out->max_vector_bits = vector_bits;
+    const int64_t l2_bytes = tgi_cpu_l2_bytes();
+    if (l2_bytes >= MIN_L2_BYTES && l2_bytes <= MAX_L2_BYTES)
+        out->l2_bytes = l2_bytes;
     out->last_level_bytes = tgi_cpu_cache_bytes();
     if (out->last_level_bytes > MAX_LAST_LEVEL_BYTES)
         out->last_level_bytes = MAX_LAST_LEVEL_BYTES;

@@ -33,6 +33,14 @@ Test(target, a_huge_last_level_cache_is_not_believed)
     cr_expect_leq(target.last_level_bytes, 32 << 20);
 }
 
+Test(target, an_implausible_l2_cache_is_not_believed)
+{
+    tgi_target target;
+    tgi_target_init(NULL, 0, &target);
+    cr_expect_geq(target.l2_bytes, 256 << 10);
+    cr_expect_leq(target.l2_bytes, 4 << 20);
+}
+
 Test(target, instruction_sets_are_known_by_name)
 {
     static const char *const names[] = {"sse", "avx2", "avx512", "neon"};

@@ -325,6 +325,26 @@ static LLVMValueRef load_stride_two(tgi_llvm_kernel *k,
     return is_negative ? reverse_lanes(k, all) : all;
 }
 
+/* Loads a vector from several packed panels side by side. The memory of each
+   panel has its full width, so no mask is needed. */
+static LLVMValueRef load_panels(tgi_llvm_kernel *k, const tgi_access *access,
+                                tg_dtype dtype)
+{
+    LLVMValueRef parts[TGI_MAX_LANES];
+    const unsigned width = access->panel_width, n = k->e->lanes / width;
+    LLVMTypeRef type =
+        LLVMVectorType(tgi_llvm_element_type(k->e, dtype), width);
+    LLVMValueRef address = tgi_llvm_address(k, access);
+    LLVMValueRef step =
+        tgi_llvm_stride(k, access->stride[k->schedule->vector_axis]);
+    assert(k->e->lanes % width == 0);
+    for (unsigned i = 0; i < n; i++) {
+        parts[i] = load_element_aligned(k, type, dtype, address);
+        address = offset_address(k, access, address, step);
+    }
+    return tgi_llvm_concat(k->e, parts, n);
+}
+
 LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
 {
     const tgi_access *access = &k->loops->accesses.data[number];
@@ -354,6 +374,8 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
                    ? load_stride_two(k, access, dtype)
                    : load_lanes(k, access, dtype);
     }
+    if (access->panel_width && k->e->lanes > access->panel_width)
+        return load_panels(k, access, dtype);
     LLVMValueRef address = tgi_llvm_address(k, access);
     if (is_unit_stride(stride, true))
         address = offset_address(

@@ -111,6 +111,24 @@ LLVMValueRef tgi_llvm_extract_lanes(const tgi_llvm_emitter *e,
                                   LLVMConstVector(lanes, n), "");
 }
 
+LLVMValueRef tgi_llvm_concat(const tgi_llvm_emitter *e, LLVMValueRef *vectors,
+                             unsigned n)
+{
+    LLVMTypeRef index = LLVMInt32TypeInContext(e->context);
+    LLVMValueRef order[TGI_MAX_LANES];
+    unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(vectors[0]));
+    for (unsigned i = 0; i < n * lanes; i++)
+        order[i] = LLVMConstInt(index, i, false);
+    for (; n > 1; n /= 2) {
+        lanes *= 2;
+        for (unsigned i = 0; i < n / 2; i++)
+            vectors[i] = LLVMBuildShuffleVector(
+                e->builder, vectors[2 * i], vectors[2 * i + 1],
+                LLVMConstVector(order, lanes), "");
+    }
+    return vectors[0];
+}
+
 /* -- Masks ----------------------------------------------------------------- */
 
 enum { YMM_BYTES = 32 };

@@ -96,6 +96,11 @@ LLVMValueRef tgi_llvm_extract_lanes(const tgi_llvm_emitter *emitter,
                                     LLVMValueRef vector, unsigned first,
                                     unsigned n);
 
+/* n vectors of one type as one vector; n is a power of two. Overwrites
+   `vectors`. */
+LLVMValueRef tgi_llvm_concat(const tgi_llvm_emitter *emitter,
+                             LLVMValueRef *vectors, unsigned n);
+
 /* A bool value as a mask, and back. */
 LLVMValueRef tgi_llvm_mask_of_bool(const tgi_llvm_emitter *emitter,
                                    LLVMValueRef value);

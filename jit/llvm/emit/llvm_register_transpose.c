@@ -78,21 +78,12 @@ static LLVMValueRef load_subvectors(const tgi_llvm_register_transpose *t,
                           SUBVECTOR, false);
     LLVMTypeRef type = LLVMVectorType(t->element, n);
     LLVMValueRef all[MAX_VECTOR_BYTES / SUBVECTOR];
-    LLVMValueRef order[TGI_MAX_LANES];
     for (unsigned i = 0; i < n_subvectors; i++) {
         all[i] = LLVMBuildLoad2(
             b, type, lowest_address(t, &t->from, line[i], e, (int)n), "");
         LLVMSetAlignment(all[i], t->bytes);
     }
-    for (unsigned size = 1; size < n_subvectors; size *= 2) {
-        for (unsigned i = 0; i < 2 * size * n; i++)
-            order[i] = LLVMConstInt(t->k->program->i32, i, false);
-        for (unsigned i = 0; i < n_subvectors; i += 2 * size)
-            all[i] = LLVMBuildShuffleVector(
-                b, all[i], all[i + size], LLVMConstVector(order, 2 * size * n),
-                "");
-    }
-    return all[0];
+    return tgi_llvm_concat(t->k->e, all, n_subvectors);
 }
 
 /*

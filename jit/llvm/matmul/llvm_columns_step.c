@@ -23,17 +23,60 @@ static void emit_tail_panels(tgi_llvm_kernel *k, LLVMValueRef column,
     tgi_llvm_loop_end(k, &loop, NULL);
 }
 
-/* Lanes of the last columns; a micro-kernel need not be wider than they are. */
-static unsigned tail_lanes(const tgi_llvm_kernel *k, LLVMValueRef n)
+/* Calls `body` for n_active of the current lanes, from `column` on. */
+static void emit_masked(tgi_llvm_kernel *k, LLVMValueRef column, LLVMValueRef n,
+                        unsigned n_active, tgi_llvm_columns_fn *body,
+                        void *user)
 {
-    unsigned lanes = k->e->lanes;
-    int64_t number;
-    if (!k->schedule->matmul.mr || k->schedule->matmul.n_panels > 1 ||
-        !tgi_llvm_is_const_i64(n, &number))
-        return lanes;
-    while (lanes / 2 >= number % tgi_phase_lanes(&k->schedule->phases[0]))
-        lanes /= 2;
-    return lanes;
+    k->n_active_lanes = n_active;
+    if (n_active != k->e->lanes)
+        k->mask = tgi_llvm_tail_mask(k, LLVMBuildSub(k->b, n, column, ""));
+    body(k, column, user);
+    k->mask = NULL;
+    k->n_active_lanes = 0;
+}
+
+/* Known tails: vectors as wide as tgi_schedule_tail_lanes says. Returns the
+   column after them. */
+static LLVMValueRef emit_known_vectors(tgi_llvm_kernel *k, LLVMValueRef column,
+                                       LLVMValueRef n, unsigned left,
+                                       tgi_llvm_columns_fn *body, void *user)
+{
+    while (left) {
+        const unsigned lanes = tgi_schedule_tail_lanes(k->schedule, left);
+        const unsigned n_active = left < lanes ? left : lanes;
+        if (n_active < lanes && !k->schedule->phases[0].can_mask)
+            break;
+        k->e->lanes = lanes;
+        emit_masked(k, column, n, n_active, body, user);
+        column = tgi_llvm_add(k->program, column,
+                              tgi_llvm_const_i64(k->program, n_active));
+        left -= n_active;
+    }
+    return column;
+}
+
+/* Unknown tails: vectors of the width of a packed panel, the last one masked if
+   possible. Returns the column after them. */
+static LLVMValueRef emit_unknown_vectors(tgi_llvm_kernel *k,
+                                         LLVMValueRef column, LLVMValueRef n,
+                                         tgi_llvm_columns_fn *body, void *user)
+{
+    const bool can_mask = k->schedule->phases[0].can_mask;
+    const bool is_wide = k->schedule->matmul.mr &&
+                         k->e->lanes > tgi_schedule_panel_lanes(k->schedule);
+    if (!is_wide && can_mask)
+        emit_masked(k, column, n, 0, body, user);
+    if (!is_wide)
+        return column;
+    const unsigned lanes = tgi_schedule_panel_lanes(k->schedule);
+    LLVMValueRef end = can_mask ? n : tgi_llvm_round_down(k, column, n, lanes);
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, column, end, lanes, NULL, 0);
+    k->e->lanes = lanes;
+    emit_masked(k, loop.index, n, can_mask ? 0 : lanes, body, user);
+    tgi_llvm_loop_end(k, &loop, NULL);
+    return end;
 }
 
 void tgi_llvm_columns_tail(tgi_llvm_kernel *k, LLVMValueRef column,
@@ -41,27 +84,21 @@ void tgi_llvm_columns_tail(tgi_llvm_kernel *k, LLVMValueRef column,
                            void *user)
 {
     const unsigned panel_width = k->schedule->pack_width;
+    const unsigned lanes = tgi_phase_lanes(&k->schedule->phases[0]);
     if (k->schedule->phases[0].can_mask && panel_width) {
         emit_tail_panels(k, column, n, panel_width, body, user);
         return;
     }
-    if (k->schedule->phases[0].can_mask) {
-        LLVMValueRef left = LLVMBuildSub(k->b, n, column, "");
-        int64_t number;
-        k->e->lanes = tail_lanes(k, n);
-        k->n_active_lanes =
-            tgi_llvm_is_const_i64(n, &number)
-                ? (unsigned)(number % tgi_phase_lanes(&k->schedule->phases[0]))
-                : 0;
-        if (k->n_active_lanes != k->e->lanes)
-            k->mask = tgi_llvm_tail_mask(k, left);
-        body(k, column, user);
-        k->mask = NULL;
-        k->n_active_lanes = 0;
+    int64_t number;
+    LLVMValueRef at =
+        tgi_llvm_is_const_i64(n, &number)
+            ? emit_known_vectors(k, column, n, (unsigned)(number % lanes), body,
+                                 user)
+            : emit_unknown_vectors(k, column, n, body, user);
+    if (k->schedule->phases[0].can_mask)
         return;
-    }
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, column, n, 1, NULL, 0);
+    tgi_llvm_loop_begin(k, &loop, at, n, 1, NULL, 0);
     k->e->lanes = 1;
     body(k, loop.index, user);
     tgi_llvm_loop_end(k, &loop, NULL);

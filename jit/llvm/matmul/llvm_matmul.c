@@ -243,6 +243,7 @@ static void set_args(tgi_llvm_kernel *k, item *it)
     args->c_out = c_row_address(k, &it->c, it->first_row);
     args->c_in = it->c_start;
     args->c_in_stride = zero;
+    args->c_width = it->c.width;
     if (it->has_k_blocks) {
         LLVMValueRef is_first =
             LLVMBuildICmp(k->b, LLVMIntEQ, it->k_from, zero, "");
@@ -424,6 +425,15 @@ static c_buffer panel_c(tgi_llvm_kernel *k, const panels_c *s,
     return at;
 }
 
+/* Emits all rows of the current lanes, for the current k-block. */
+static void emit_panel_rows(tgi_llvm_kernel *k, LLVMValueRef column, void *user)
+{
+    const panels_c *s = user;
+    k->index[k->schedule->vector_axis] = column;
+    s->it->c = panel_c(k, s, column);
+    emit_rows(k, s->it);
+}
+
 static void emit_panel_epilogue(tgi_llvm_kernel *k, LLVMValueRef column,
                                 void *user)
 {
@@ -466,9 +476,11 @@ void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
 
     begin_k_blocks(k, &it, &k_blocks);
     tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
-    k->index[k->schedule->vector_axis] = along.index;
-    it.c = panel_c(k, &s, along.index);
-    emit_rows(k, &it);
+    if (lanes > tgi_schedule_panel_lanes(k->schedule))
+        tgi_llvm_columns_step(k, along.index, n, emit_panel_rows, &s);
+    else
+        emit_panel_rows(k, along.index, &s); /* the last panel is padded */
+    k->e->lanes = lanes;
     tgi_llvm_loop_end(k, &along, NULL);
     tgi_llvm_loop_end(k, &k_blocks, NULL);
 

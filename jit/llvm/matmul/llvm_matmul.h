@@ -62,7 +62,8 @@ typedef struct tgi_llvm_micro_kernel_args {
     LLVMValueRef row;               /* first row of A */
     LLVMValueRef from, to;          /* of k, within one k-block */
     LLVMValueRef c_in, c_in_stride; /* stride between rows, in elements */
-    LLVMValueRef c_out;             /* dense rows of one vector */
+    LLVMValueRef c_out;
+    unsigned c_width; /* elements between rows of c_out */
 } tgi_llvm_micro_kernel_args;
 
 /* True if the function can read B only from a packed panel. */

@@ -236,15 +236,18 @@ static void prefetch_results(tgi_llvm_kernel *k, LLVMValueRef row,
         return;
     k->index[k->schedule->inner] = NULL;
     for (size_t i = 0; i < k->loops->stores.n; i++) {
-        const tgi_access *access =
-            &k->loops->accesses.data[k->loops->stores.data[i].access];
-        if (k->loops->stores.data[i].epilogue_op)
+        const tgi_loop_store *store = &k->loops->stores.data[i];
+        const tgi_access *access = &k->loops->accesses.data[store->access];
+        if (store->epilogue_op)
             continue;
+        const int64_t bytes =
+            k->e->lanes *
+            (int64_t)tgi_dtype_bytes(tgi_kernel_dtype(k->loops, store->value));
         for (unsigned r = 0; r < height; r++) {
             k->index[k->schedule->matmul.row_axis] = tgi_llvm_add(
                 k->program, row, tgi_llvm_const_i64(k->program, r));
-            tgi_llvm_prefetch(k, tgi_llvm_address_from_indices(k, access), 1,
-                              true);
+            tgi_llvm_prefetch(k, tgi_llvm_address_from_indices(k, access),
+                              bytes, true);
         }
     }
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * llvm_micro_kernel_function.c - micro-kernels as functions. Matmuls of a
- * program share a function per dtype, height and number of lanes: most of the
- * compile time of a matmul is that of its micro-kernel, and networks have many.
+ * program share a function per dtype, height, number of lanes and width of
+ * registers: most of the compile time of a matmul is that of its micro-kernel,
+ * and networks have many. A vector of B that spans several packed panels is
+ * read by functions of their own.
  *
  * For each row r of COUNT micro-kernels: c_out[r] = c_in[r] + sum over k of
  * a[r][k] * b[k]. The epilogue is the caller's.
@@ -30,8 +32,7 @@
 #include <string.h>
 
 /*
- * Arguments of the function, an array of i64. Strides are in bytes; rows of
- * C_OUT are dense. After step B_LAST_K, B continues at B_LAST. COUNT is at
+ * Arguments of the function, an array of i64. Strides are in bytes. After step B_LAST_K, B continues at B_LAST. COUNT is at
  * least 1. On return, it is 0; A_START, C_IN and C_OUT point to the next rows.
  */
 enum {
@@ -40,12 +41,14 @@ enum {
     A_K_STRIDE,
     B_START,
     B_K_STRIDE,
-    N_STEPS, /* of k */
+    B_PANEL_STRIDE, /* if a row of B spans several panels */
+    N_STEPS,        /* of k */
     B_LAST,
     B_LAST_K,
     C_IN,
     C_IN_STRIDE,
     C_OUT,
+    C_OUT_STRIDE,
     COUNT,
     N_ARGS
 };
@@ -76,11 +79,20 @@ bool tgi_llvm_micro_kernel_is_function(const tgi_llvm_kernel *k)
             !(m->has_few_rows && tgi_llvm_micro_kernel_needs_packing(k)));
 }
 
+/* Packed panels that a row of B spans; `is_packed`: a k-block of B is packed on
+   the stack, in rows of one vector. */
+static unsigned count_panels(const tgi_llvm_kernel *k, bool is_packed)
+{
+    const unsigned width =
+        tgi_llvm_operand_access(k, TGI_OPERAND_B)->panel_width;
+    return !is_packed && width && width < k->e->lanes ? k->e->lanes / width : 1;
+}
+
 /* -- The function ---------------------------------------------------------- */
 
 typedef struct function_state {
     tgi_llvm_kernel *k;
-    unsigned height;
+    unsigned height, n_panels;
     LLVMTypeRef element, vector;
     LLVMValueRef array, args[N_ARGS];
     LLVMValueRef acc[TGI_LLVM_MAX_MR];
@@ -111,10 +123,22 @@ static LLVMValueRef load_as(const function_state *t, LLVMTypeRef type,
     return value;
 }
 
+static LLVMValueRef load_b_row(const function_state *t, LLVMValueRef b)
+{
+    LLVMValueRef parts[TGI_MAX_LANES];
+    LLVMTypeRef type = LLVMVectorType(t->element, t->k->e->lanes / t->n_panels);
+    if (t->n_panels == 1)
+        return load_as(t, t->vector, b);
+    for (unsigned i = 0; i < t->n_panels; i++)
+        parts[i] =
+            load_as(t, type, row_address(t, b, i, t->args[B_PANEL_STRIDE]));
+    return tgi_llvm_concat(t->k->e, parts, t->n_panels);
+}
+
 static void emit_k_step(function_state *t, LLVMValueRef a, LLVMValueRef b)
 {
     tgi_llvm_kernel *k = t->k;
-    LLVMValueRef b_row = load_as(t, t->vector, b);
+    LLVMValueRef b_row = load_b_row(t, b);
     for (unsigned r = 0; r < t->height; r++) {
         LLVMValueRef element =
             load_as(t, t->element, row_address(t, a, r, t->args[A_ROW_STRIDE]));
@@ -170,7 +194,7 @@ static void store_c(const function_state *t)
                                  row_address(t, c_in, r, t->args[C_IN_STRIDE]));
         LLVMValueRef store =
             LLVMBuildStore(k->b, tgi_llvm_reduce_combine(k, 0, c, t->acc[r]),
-                           row_address(t, c_out, r, vector_bytes(k)));
+                           row_address(t, c_out, r, t->args[C_OUT_STRIDE]));
         LLVMSetAlignment(store, (unsigned)matmul_element_bytes(k));
     }
 }
@@ -208,7 +232,8 @@ static void emit_function(function_state *t)
     LLVMBasicBlockRef body = tgi_llvm_block_append(k, "micro_kernel");
     LLVMBasicBlockRef done = tgi_llvm_block_append(k, "done");
     for (unsigned i = 0; i < N_ARGS; i++)
-        if (i != A_START && i != C_IN && i != C_OUT && i != COUNT)
+        if (i != A_START && i != C_IN && i != C_OUT && i != COUNT &&
+            (i != B_PANEL_STRIDE || t->n_panels > 1))
             load_arg(t, i);
     LLVMBuildBr(k->b, body);
     LLVMPositionBuilderAtEnd(k->b, body);
@@ -219,7 +244,7 @@ static void emit_function(function_state *t)
     store_c(t);
     advance_arg(t, A_START, height_times(t, t->args[A_ROW_STRIDE]));
     advance_arg(t, C_IN, height_times(t, t->args[C_IN_STRIDE]));
-    advance_arg(t, C_OUT, height_times(t, vector_bytes(k)));
+    advance_arg(t, C_OUT, height_times(t, t->args[C_OUT_STRIDE]));
     load_arg(t, COUNT);
     LLVMValueRef left =
         advance_arg(t, COUNT, tgi_llvm_const_i64(k->program, -1));
@@ -233,13 +258,14 @@ static void emit_function(function_state *t)
 
 /* Emits the body of the function; restores the position of the builder. */
 static void define_function(tgi_llvm_kernel *k, LLVMValueRef function,
-                            unsigned height)
+                            unsigned height, unsigned n_panels)
 {
     LLVMBasicBlockRef block = LLVMGetInsertBlock(k->b);
     LLVMValueRef kernel = k->function;
     function_state t = {
         .k = k,
         .height = height,
+        .n_panels = n_panels,
         .element = tgi_llvm_element_type(k->e, tgi_llvm_matmul_dtype(k)),
         .vector = tgi_llvm_type(k->e, tgi_llvm_matmul_dtype(k)),
         .array = LLVMGetParam(function, 0)};
@@ -256,12 +282,14 @@ static LLVMTypeRef function_type(tgi_llvm_program *program)
 }
 
 /* The function of this height and the current lanes. */
-static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
+static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height,
+                                   unsigned n_panels)
 {
     char name[64];
-    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u",
+    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s",
              tgi_dtype_table[tgi_llvm_matmul_dtype(k)].name, height,
-             k->e->lanes, tgi_llvm_vector_bits(k));
+             k->e->lanes, tgi_llvm_vector_bits(k),
+             n_panels > 1 ? "_panels" : "");
     LLVMValueRef function = LLVMGetNamedFunction(k->e->module, name);
     if (function)
         return function;
@@ -270,7 +298,7 @@ static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
     tgi_llvm_target_set_function(k->program->target, function,
                                  tgi_llvm_vector_bits(k));
     tgi_llvm_target_skip_post_ra_scheduler(function);
-    define_function(k, function, height);
+    define_function(k, function, height, n_panels);
     return function;
 }
 
@@ -307,6 +335,9 @@ void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
     set_arg(k, args, B_K_STRIDE,
             is_packed ? vector_bytes(k)
                       : stride_bytes(k, TGI_OPERAND_B, k->schedule->inner));
+    if (count_panels(k, is_packed) > 1)
+        set_arg(k, args, B_PANEL_STRIDE,
+                stride_bytes(k, TGI_OPERAND_B, k->schedule->vector_axis));
     set_arg(k, args, B_LAST, none);
     set_arg(k, args, B_LAST_K, none);
     tgi_llvm_position_restore(k, block);
@@ -350,6 +381,9 @@ void tgi_llvm_micro_kernel_args_set(tgi_llvm_kernel *k,
         tgi_llvm_mul(k->program, args->c_in_stride,
                      tgi_llvm_const_i64(k->program, matmul_element_bytes(k))));
     set_arg(k, args, C_OUT, args->c_out);
+    set_arg(k, args, C_OUT_STRIDE,
+            tgi_llvm_const_i64(k->program,
+                               args->c_width * matmul_element_bytes(k)));
 }
 
 void tgi_llvm_micro_kernel_call(tgi_llvm_kernel *k,
@@ -362,7 +396,9 @@ void tgi_llvm_micro_kernel_call(tgi_llvm_kernel *k,
                           LLVMBuildICmp(k->b, LLVMIntSGT, n,
                                         tgi_llvm_const_i64(k->program, 0), ""));
     set_arg(k, args, COUNT, n);
-    LLVMBuildCall2(k->b, function_type(k->program), find_or_define(k, height),
-                   &array, 1, "");
+    LLVMBuildCall2(
+        k->b, function_type(k->program),
+        find_or_define(k, height, count_panels(k, args->b_panel->memory)),
+        &array, 1, "");
     tgi_llvm_branch_end(k, &any);
 }

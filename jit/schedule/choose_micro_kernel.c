@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * choose_micro_kernel.c - the size of a micro-kernel, mr x nr, from the
+ * registers of the target and the shape of the matmul; and prefetching in
+ * batches of small matmuls.
+ */
+#include "schedule/choose.h"
+
+enum {
+    /* nr: one to four cache lines, the width of packed panels. */
+    MIN_NR_BYTES = TGI_PANEL_ROW_BYTES,
+    MAX_NR_BYTES = 4 * TGI_PANEL_ROW_BYTES,
+    MAX_MR = 12,
+    /* Quarters of the registers that are accumulators: fewer for integers,
+       whose multiply-add takes two instructions, or a dozen in 64 bits. */
+    ACC_QUARTERS = 3,
+    ACC_QUARTERS_I32 = 2,
+    ACC_QUARTERS_I64 = 1,
+    /* Rows up to which B is not packed for all work items (fuse_matmul.c). */
+    MAX_UNSPLIT_ROWS = 128,
+    /* Batches of small matmuls: bytes of an operand that is prefetched, and
+       multiply-adds of a matmul that does so. */
+    MAX_PREFETCH_BYTES = 64 << 10,
+    MIN_PREFETCH_FMAS = 1 << 14,
+    /* Rows of their micro-kernels: those that are larger issue more prefetches
+       at a time than a core has line fill buffers. Measured on Zen 4, 1000 x
+       64 x 64 x 64: 12x16 7.1 ms, 6x64 7.0, 12x32 8.4, 8x16 5.4. */
+    MAX_PREFETCH_MR = 8
+};
+
+/* -- Prefetching ----------------------------------------------------------- */
+
+/* Bytes of an operand of one matmul of a batch, if micro-kernels prefetch the
+   operand of the next one; else 0. */
+static int64_t prefetched_bytes(const tgi_schedule *s, uint8_t operand)
+{
+    const int axis = s->matmul.row_axis;
+    const tgi_dim m = s->loops->extent[axis];
+    const tgi_dim n = s->loops->extent[s->vector_axis];
+    const tgi_dim inner = s->loops->extent[s->inner];
+    const tgi_access *access = tgi_schedule_operand(s, operand);
+    if (axis == 0 || s->split_block || access->panel_width ||
+        !tgi_dim_is_known(m) || !tgi_dim_is_known(n) ||
+        !tgi_dim_is_known(inner) || m > MAX_PREFETCH_BYTES ||
+        n > MAX_PREFETCH_BYTES || inner > MAX_PREFETCH_BYTES ||
+        m * n * inner < MIN_PREFETCH_FMAS)
+        return 0;
+    const tgi_dim rows = operand == TGI_OPERAND_A ? m : n;
+    const int64_t bytes =
+        rows * inner * tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype);
+    const tgi_stride stride = access->stride[axis - 1];
+    return bytes <= MAX_PREFETCH_BYTES && !stride.is_negative &&
+                   stride.distance == rows * inner
+               ? bytes
+               : 0;
+}
+
+static bool prefetches(const tgi_schedule *s)
+{
+    return s->matmul.prefetched_a_bytes || s->matmul.prefetched_b_bytes;
+}
+
+/* -- Sizes ----------------------------------------------------------------- */
+
+static unsigned matmul_bytes(const tgi_schedule *s)
+{
+    return (unsigned)tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype);
+}
+
+static unsigned accumulator_quarters(const tgi_schedule *s)
+{
+    if (tgi_dtype_is(tgi_schedule_matmul_reduction(s)->dtype, TGI_CLASS_FLOAT))
+        return ACC_QUARTERS;
+    return matmul_bytes(s) == 8 ? ACC_QUARTERS_I64 : ACC_QUARTERS_I32;
+}
+
+/* Registers of a vector of nr lanes. */
+static unsigned nr_registers(const tgi_schedule *s, unsigned nr)
+{
+    return (nr * matmul_bytes(s) * 8 + s->vector_bits - 1) / s->vector_bits;
+}
+
+/* Rows of the micro-kernel: as many as registers allow beside a row of B and an
+   element of A, balanced over m. */
+static unsigned choose_mr(const tgi_scheduler *r, const tgi_schedule *s,
+                          unsigned nr, unsigned max)
+{
+    const unsigned n = r->target->n_registers, width = nr_registers(s, nr);
+    const unsigned accumulators = n * accumulator_quarters(s) / 4;
+    if (max > accumulators / width)
+        max = accumulators / width;
+    if (max > (n - width - 1) / width)
+        max = (n - width - 1) / width;
+    if (max == 0)
+        max = 1;
+    const tgi_dim m = s->loops->extent[s->matmul.row_axis];
+    if (!tgi_dim_is_known(m))
+        return max;
+    const int64_t tiles = (m + max - 1) / max;
+    return (unsigned)((m + tiles - 1) / tiles);
+}
+
+/* Lanes of at most nr_bytes: no wider than a row of C, as in the tail of one
+   (tgi_schedule_tail_lanes), and than the reduction trees of its epilogues. */
+static unsigned limit_nr(const tgi_schedule *s, unsigned nr_bytes)
+{
+    const tgi_dim n = s->loops->extent[s->vector_axis];
+    const unsigned panel = tgi_schedule_panel_lanes(s);
+    unsigned nr = nr_bytes / matmul_bytes(s);
+    while (nr > tgi_schedule_max_epilogue_lanes(s))
+        nr /= 2;
+    if (!tgi_dim_is_known(n))
+        return nr;
+    while (nr > 1 && (s->phases[0].can_mask ? nr / 2 : nr - 1) >= n)
+        nr /= 2;
+    return nr > panel && nr - panel >= n ? nr / 2 : nr;
+}
+
+/* True if nr is as wide as profitable for other reasons than registers: a
+   batch is prefetched, or wider vectors divide B among too few work items, each
+   of which packs its columns. */
+static bool is_wide_enough(const tgi_schedule *s, unsigned nr)
+{
+    const tgi_dim m = s->loops->extent[s->matmul.row_axis];
+    return prefetches(s) || (tgi_dim_is_known(m) && m <= MAX_UNSPLIT_ROWS &&
+                             tgi_schedule_has_enough_items(s, m, nr) &&
+                             !tgi_schedule_has_enough_items(s, m, 2 * nr));
+}
+
+/*
+ * Sets mr x nr to maximise the FMAs per load: each step of k loads mr elements
+ * of A and a row of B, for mr FMAs per register of that row.
+ */
+void tgi_schedule_choose_micro_kernel(const tgi_scheduler *r, tgi_schedule *s)
+{
+    s->matmul.prefetched_a_bytes = prefetched_bytes(s, TGI_OPERAND_A);
+    s->matmul.prefetched_b_bytes = prefetched_bytes(s, TGI_OPERAND_B);
+    const unsigned max = prefetches(s) ? MAX_PREFETCH_MR : MAX_MR;
+    unsigned best_fmas = 0, best_loads = 1;
+    for (unsigned bytes = MIN_NR_BYTES; bytes <= MAX_NR_BYTES; bytes *= 2) {
+        const unsigned nr = limit_nr(s, bytes);
+        const unsigned mr = choose_mr(r, s, nr, max);
+        const unsigned width = nr_registers(s, nr);
+        const unsigned fmas = mr * width, loads = mr + width;
+        if (best_fmas && fmas * best_loads <= best_fmas * loads)
+            continue;
+        s->matmul.mr = mr;
+        s->matmul.nr = nr;
+        best_fmas = fmas;
+        best_loads = loads;
+        if (is_wide_enough(s, nr))
+            break;
+    }
+}

@@ -22,9 +22,9 @@ enum {
        multiply-adds of a matmul that does so. */
     MAX_PREFETCH_BYTES = 64 << 10,
     MIN_PREFETCH_FMAS = 1 << 14,
-    /* Rows of their micro-kernels: those that are larger issue more prefetches
-       at a time than a core has line fill buffers. Measured on Zen 4, 1000 x
-       64 x 64 x 64: 12x16 7.1 ms, 6x64 7.0, 12x32 8.4, 8x16 5.4. */
+    /* Rows of their micro-kernels, which are one panel wide: larger ones issue
+       longer bursts of prefetches. Measured on Zen 4, 1000 x 64 x 64 x 64: 12x16
+       7.1 ms, 6x64 7.0, 12x32 8.4, 8x16 5.4. */
     MAX_PREFETCH_MR = 8
 };
 

@@ -134,7 +134,8 @@ static tg_status verify_packing(const tgi_schedule *s)
                      is_plain_load(s, tgi_schedule_operand_b(s))),
                 "B is transposed but not packed as it is in memory", 0);
     TGI_REQUIRE(m->n_panels <= 1 ||
-                    (b->panel_width == m->nr && !m->packs_b && !s->split_block),
+                    (b->panel_width && m->nr % b->panel_width == 0 &&
+                     !m->packs_b && !s->split_block),
                 "panels of B that are not in memory", m->n_panels);
     TGI_REQUIRE((!m->prefetched_a_bytes && !m->prefetched_b_bytes) ||
                     (m->row_axis > 0 &&
@@ -213,7 +214,7 @@ tg_status tgi_schedule_verify_matmul(const tgi_schedule *s)
                 "axis of the rows", m->row_axis);
     TGI_REQUIRE(m->mr <= MAX_MR, "too many rows of a micro-kernel", m->mr);
     TGI_REQUIRE(m->nr == tgi_phase_lanes(&s->phases[0]),
-                "a micro-kernel is not one vector wide", m->nr);
+                "a micro-kernel is not as wide as the vectors", m->nr);
     TGI_REQUIRE(m->item_rows > 0 && m->item_rows % m->mr == 0 &&
                     m->item_rows == s->item_extent[m->row_axis],
                 "work items divide a micro-kernel", m->item_rows);

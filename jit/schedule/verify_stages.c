@@ -90,7 +90,7 @@ tg_status tgi_schedule_verify_tiles(const tgi_schedule *s)
 
 /* -- Packed panels --------------------------------------------------------- */
 
-/* A vector lies in one panel; but one that is stored may fill several. */
+/* A vector lies in one panel or covers several whole ones. */
 static tg_status verify_panel(const tgi_schedule *s, size_t i)
 {
     const tgi_access *access = &s->loops->accesses.data[i];
@@ -99,8 +99,8 @@ static tg_status verify_panel(const tgi_schedule *s, size_t i)
     if (!width)
         return TG_OK;
     if (uses_of(s->loops, i) & TGI_IS_LOADED)
-        TGI_REQUIRE(lanes <= width && width % lanes == 0,
-                    "a vector reads two panels", lanes);
+        TGI_REQUIRE(lanes <= width ? width % lanes == 0 : lanes % width == 0,
+                    "a vector reads part of a panel", lanes);
     if (uses_of(s->loops, i) & TGI_IS_STORED)
         TGI_REQUIRE(lanes == 1 || lanes % width == 0,
                     "a vector stores part of a panel", lanes);

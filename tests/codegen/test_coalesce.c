@@ -286,6 +286,7 @@ Test(coalesce, copies_share_storage_until_one_changes)
     KEEPS(">a >x | a=b | x=b | ab>r", "ab");
     /* The read is in the epoch of the change, not before it. */
     KEEPS(">a | a=b | >b a>d | b>r", "ab");
+    KEEPS(">a | a=b | a>d >b | b>r", "ab");
     UNITES("!>a !a=b !a>d !>b !b>r", "ab");
     KEEPS("!>a !a=b !>b !a>d !b>r", "ab");
     /* One value, stored twice. */
@@ -299,6 +300,7 @@ Test(coalesce, kernels_update_the_elements_they_load)
     UNITES(">a | a>b | b>r", "ab");
     KEEPS(">a | a~b | b>r", "ab");
     KEEPS(">a | a>b a>d | b>r", "ab");
+    KEEPS(">a | a>d a>b | b>r", "ab");
     KEEPS(">a | a>b | ab>r", "ab");
     UNITES("!>a !a>b !b>r", "ab");
     /* Not while a loop will load them again. */
@@ -319,6 +321,7 @@ Test(coalesce, branches_change_only_their_own_values)
     UNITES(">a | S C a=b | C >b | Z b>r", "ab");
     UNITES(">a | S C a=b | >b | C a=b | Z b>r", "ab");
     KEEPS(">a | S C >b | C a=b | Z ab>r", "ab");
+    KEEPS(">a | S C a=b | >b | C a>d | Z ab>r", "ab");
     KEEPS(">a | S C a=b | >b | a>d | C a=b | Z b>r", "ab");
 }
 
@@ -332,8 +335,8 @@ Test(coalesce, variables_change_when_no_step_can_fail_before_their_assignment)
     KEEPS("v=a | >a | v>d | a=v |", "va");
     KEEPS("v=a | >a | a=v | >a | a>r", "va");
     /* Assigned twice in one kernel: the last one counts. */
-    KEEPS(">a >b | ab&v |", "vb");
-    KEEPS(">a >b | ab&v |", "va");
+    KEEPS("| >a >b | ab&v |", "vb");
+    KEEPS("| >a >b | ab&v |", "va");
     /* The assigned value, stored twice. */
     UNITES("v>av | a>r", "va");
     /* A copy that does not change shares the storage of a parameter. */

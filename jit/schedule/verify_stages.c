@@ -315,8 +315,24 @@ static tg_status verify_alignment(const tgi_schedule *s, unsigned number)
     return TG_OK;
 }
 
+/* The lanes of a vector are stored to different elements. */
+static tg_status verify_lanes_of_store(const tgi_schedule *s, size_t i)
+{
+    const tgi_loop_store *store = &s->loops->stores.data[i];
+    const tgi_access *access = &s->loops->accesses.data[store->access];
+    const bool is_vector =
+        s->loops->vectors == TGI_COLUMNS || store->level == TGI_LEVEL_INNER;
+    TGI_REQUIRE(!is_vector || store->epilogue_op || s->loops->is_straightline ||
+                    tgi_phase_lanes(&s->phases[store->phase]) == 1 ||
+                    !tgi_stride_is_zero(access->stride[s->vector_axis]),
+                "lanes that store to one element", i);
+    return TG_OK;
+}
+
 tg_status tgi_schedule_verify_stores(const tgi_schedule *s)
 {
+    for (size_t i = 0; i < s->loops->stores.n; i++)
+        TGI_TRY(verify_lanes_of_store(s, i));
     for (unsigned i = 0; i < s->loops->n_phases; i++)
         TGI_TRY(verify_alignment(s, i));
     for (size_t i = 0; i < s->loops->stores.n; i++)

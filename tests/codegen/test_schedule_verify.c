@@ -131,7 +131,7 @@ Test(schedule_verify, tails_are_computed)
 {
     REJECTED("tail is not computed", "softmax", 0,
              vector_of(&p[2])->tail = TGI_TAIL_STACK);
-    REJECTED("tail is not computed", "chain", 0,
+    REJECTED("tail is not computed", "black_scholes", 0,
              vector_of(p)->tail = TGI_TAIL_MASK);
     REJECTED("tail is not computed", "softmax", 0, p[2].can_mask = false);
     REJECTED("lanes of the tail", "softmax", 0,

@@ -128,7 +128,7 @@ static const tgi_expr_node *leaf_of(const tgi_fuse_state *s,
 
 /* True if one operand is invariant along the columns, and the other moves along
    them but not along the rows: the micro-kernel needs that
-   (llvm_matmul_tiling.c). */
+   (choose_matmul.c). */
 static bool uses_micro_kernel(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
                               const tgi_task *matmul)
 {

@@ -179,7 +179,7 @@ static tg_status verify_reduction(const tgi_kernel_loops *k, size_t i)
     return TG_OK;
 }
 
-/* For the operands of the matmul, see llvm_matmul_tiling.c. */
+/* For the operands of the matmul, see choose_matmul.c. */
 static tg_status verify_epilogue(const tgi_kernel_loops *k, size_t i)
 {
     const tgi_loop_store *store = &k->stores.data[i];

@@ -232,7 +232,7 @@ Test(assembly, short_maps)
 /*
  * Two interleaved functions of two vectors each have more live values than the
  * 16 registers hold. One vector at a time would spill half as often but is 1.4
- * times as slow (llvm_classify.c). Three values are spilled, and loop-invariant
+ * times as slow (choose_lanes.c). Three values are spilled, and loop-invariant
  * ones, which would be loaded from memory anyway.
  */
 Test(assembly, chains)

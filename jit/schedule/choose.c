@@ -49,17 +49,17 @@ static int64_t row_bytes(const tgi_scheduler *r, const tgi_schedule *s)
             bytes = tgi_dtype_bytes(dtype);
     }
     return tgi_dim_is_known(extent) && extent < INT32_MAX ? extent * bytes
-                                                          : INT64_MAX;
+                                                          : INT32_MAX;
 }
 
-/* The widest registers, except where they gain nothing: rows that do not fill
-   them, straight-line code, and register transposes, whose shuffles take as
+/* The widest registers, except where they gain nothing: rows that fit half of
+   one, straight-line code, and register transposes, whose shuffles take as
    long for half as many elements. */
 static unsigned choose_width(const tgi_scheduler *r, const tgi_schedule *s)
 {
     const unsigned max = r->target->max_vector_bits;
     return s->loops->is_straightline || s->tiles.rows ||
-                   row_bytes(r, s) < max / 8
+                   2 * row_bytes(r, s) <= max / 8
                ? r->target->min_vector_bits
                : max;
 }

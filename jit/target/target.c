@@ -102,7 +102,9 @@ enum { MIN_L2_BYTES = 256 << 10, MAX_L2_BYTES = 4 << 20 };
 
 void tgi_target_init(const char *cpu, unsigned vector_bits, tgi_target *out)
 {
-    *out = instruction_sets[has_avx512(cpu) ? AVX512 : AVX2];
+    /* A narrower width stands for a CPU that has no wider one. */
+    const bool can_be_512 = !vector_bits || vector_bits == 512;
+    *out = instruction_sets[can_be_512 && has_avx512(cpu) ? AVX512 : AVX2];
     if (vector_bits)
         out->min_vector_bits = out->max_vector_bits = vector_bits;
     const int64_t l2_bytes = tgi_cpu_l2_bytes();

@@ -302,6 +302,7 @@ Test(semantics, line_24_unknown_extents_draw_as_known_ones_do)
 {
     session s;
     session_begin(&s);
+    static const int64_t lengths[] = {5, 0, 7};
     tg_tensor *results[2][3];
     for (int policy = 0; policy < 2; policy++) {
         tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
@@ -309,9 +310,9 @@ Test(semantics, line_24_unknown_extents_draw_as_known_ones_do)
         tg_variable *generator = tg_generator_create(s.ctx, NULL, 3);
         tg_function *f =
             tg_function_create(s.ctx, draw_like, generator, &options);
-        for (int i = 0; i < 3; i++) { /* 5, zero and 7 numbers */
-            tg_tensor *x = tg_tensor_create(
-                s.ctx, TG_F32, TG_DIMS((int[]){5, 0, 7}[i]), tg_zeros());
+        for (int i = 0; i < 3; i++) {
+            tg_tensor *x = tg_tensor_create(s.ctx, TG_F32,
+                                            TG_DIMS(lengths[i]), tg_zeros());
             results[policy][i] = call_one(f, TG_ARGS(x));
             tg_tensor_release(x);
         }

@@ -160,7 +160,8 @@ void rg_make_fail(rg_maker *m, tgi_op op)
         operands[1 + i] = i ? rg_pick(m).operand : x.operand;
     if (!m->session)
         return;
-    tg_value holds = may_fail ? tg_ne(x.operand, 21)
+    /* A cast, since x may be a constant: two literals must agree in dtype. */
+    tg_value holds = may_fail ? tg_ne(x.operand, tg_cast(21, x.type.dtype))
                               : tg_or(tg_eq(x.operand, x.operand),
                                       tg_ne(x.operand, x.operand));
     tg_assert_at(m->trace, tg_in_value(holds), operands, (size_t)n + 1,

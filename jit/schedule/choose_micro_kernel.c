@@ -16,6 +16,18 @@ enum {
     ACC_QUARTERS = 3,
     ACC_QUARTERS_I32 = 2,
     ACC_QUARTERS_I64 = 1,
+    /* Equal heights: registers of accumulators that hide the latency of FMAs,
+       fewer if a row of C is one register and loads are the bottleneck; and
+       micro-kernels per column from which the compile time of a second one
+       does not matter, unless B is read from L1. Measured on Zen 4: 4x64 takes
+       1 % longer than 6x64 at 1024 rows, 8x32 as long as 11x32 at 64 rows, 4x16
+       of 256 bits 7 % longer than 6x16. */
+    MIN_ACCUMULATORS = 12,
+    MIN_ACCUMULATORS_1 = 8,
+    MAX_EQUAL_TILES = 32,
+    /* Per cent of FMAs per load that a wider micro-kernel must have: the matmuls
+       of a program then share one more often. */
+    MIN_GAIN = 125,
     /* Rows up to which B is not packed for all work items (fuse_matmul.c). */
     MAX_UNSPLIT_ROWS = 128,
     /* Batches of small matmuls: bytes of an operand that is prefetched, and
@@ -80,8 +92,34 @@ static unsigned nr_registers(const tgi_schedule *s, unsigned nr)
     return (nr * matmul_bytes(s) * 8 + s->vector_bits - 1) / s->vector_bits;
 }
 
+/* True if half of L1 holds nr columns of B. */
+static bool reads_b_from_l1(const tgi_scheduler *r, const tgi_schedule *s,
+                            unsigned nr)
+{
+    const tgi_dim inner = s->loops->extent[s->inner];
+    return tgi_dim_is_known(inner) &&
+           inner <= r->target->l1_bytes / 2 / (nr * matmul_bytes(s));
+}
+
+/* The largest height up to `max` that divides m, if that has enough
+   accumulators; else 0. Then the rows need one micro-kernel, which compiles in
+   half the time of two. */
+static unsigned equal_mr(const tgi_scheduler *r, const tgi_schedule *s,
+                         unsigned nr, unsigned max)
+{
+    const tgi_dim m = s->loops->extent[s->matmul.row_axis];
+    const unsigned width = nr_registers(s, nr);
+    const unsigned min = width == 1 ? MIN_ACCUMULATORS_1 : MIN_ACCUMULATORS;
+    if (m > (int64_t)max * MAX_EQUAL_TILES && !reads_b_from_l1(r, s, nr))
+        return 0;
+    for (unsigned mr = max; mr * width >= min; mr--)
+        if (m % mr == 0)
+            return mr;
+    return 0;
+}
+
 /* Rows of the micro-kernel: as many as registers allow beside a row of B and an
-   element of A, balanced over m. */
+   element of A, equal or balanced over m. */
 static unsigned choose_mr(const tgi_scheduler *r, const tgi_schedule *s,
                           unsigned nr, unsigned max)
 {
@@ -96,8 +134,9 @@ static unsigned choose_mr(const tgi_scheduler *r, const tgi_schedule *s,
     const tgi_dim m = s->loops->extent[s->matmul.row_axis];
     if (!tgi_dim_is_known(m))
         return max;
+    const unsigned equal = equal_mr(r, s, nr, max);
     const int64_t tiles = (m + max - 1) / max;
-    return (unsigned)((m + tiles - 1) / tiles);
+    return equal ? equal : (unsigned)((m + tiles - 1) / tiles);
 }
 
 /* Lanes of at most nr_bytes: no wider than a row of C, as in the tail of one
@@ -142,7 +181,8 @@ void tgi_schedule_choose_micro_kernel(const tgi_scheduler *r, tgi_schedule *s)
         const unsigned mr = choose_mr(r, s, nr, max);
         const unsigned width = nr_registers(s, nr);
         const unsigned fmas = mr * width, loads = mr + width;
-        if (best_fmas && fmas * best_loads <= best_fmas * loads)
+        if (best_fmas &&
+            100 * fmas * best_loads <= MIN_GAIN * best_fmas * loads)
             continue;
         s->matmul.mr = mr;
         s->matmul.nr = nr;

@@ -3,8 +3,9 @@
  * llvm_micro_kernel_function.c - micro-kernels as functions. Matmuls of a
  * program share a function per dtype, height, number of lanes and width of
  * registers: most of the compile time of a matmul is that of its micro-kernel,
- * and networks have many. A vector of B that spans several packed panels is
- * read by functions of their own.
+ * and networks have many. A row of B is read in vectors of the width of a
+ * packed panel, at any distance, so that one function serves packed panels and
+ * contiguous rows.
  *
  * For each row r of COUNT micro-kernels: c_out[r] = c_in[r] + sum over k of
  * a[r][k] * b[k]. The epilogue is the caller's.
@@ -32,8 +33,9 @@
 #include <string.h>
 
 /*
- * Arguments of the function, an array of i64. Strides are in bytes. After step B_LAST_K, B continues at B_LAST. COUNT is at
- * least 1. On return, it is 0; A_START, C_IN and C_OUT point to the next rows.
+ * Arguments of the function, an array of i64. Strides are in bytes. After step
+ * B_LAST_K, B continues at B_LAST. COUNT is at least 1. On return, it is 0;
+ * A_START, C_IN and C_OUT point to the next rows.
  */
 enum {
     A_START,
@@ -41,7 +43,7 @@ enum {
     A_K_STRIDE,
     B_START,
     B_K_STRIDE,
-    B_PANEL_STRIDE, /* if a row of B spans several panels */
+    B_PANEL_STRIDE, /* if a row of B is wider than a panel */
     N_STEPS,        /* of k */
     B_LAST,
     B_LAST_K,
@@ -79,13 +81,11 @@ bool tgi_llvm_micro_kernel_is_function(const tgi_llvm_kernel *k)
             !(m->has_few_rows && tgi_llvm_micro_kernel_needs_packing(k)));
 }
 
-/* Packed panels that a row of B spans; `is_packed`: a k-block of B is packed on
-   the stack, in rows of one vector. */
-static unsigned count_panels(const tgi_llvm_kernel *k, bool is_packed)
+/* Vectors of a row of B: the panels that it spans. */
+static unsigned count_panels(const tgi_llvm_kernel *k)
 {
-    const unsigned width =
-        tgi_llvm_operand_access(k, TGI_OPERAND_B)->panel_width;
-    return !is_packed && width && width < k->e->lanes ? k->e->lanes / width : 1;
+    const unsigned width = tgi_schedule_panel_lanes(k->schedule);
+    return k->e->lanes > width ? k->e->lanes / width : 1;
 }
 
 /* -- The function ---------------------------------------------------------- */
@@ -258,14 +258,14 @@ static void emit_function(function_state *t)
 
 /* Emits the body of the function; restores the position of the builder. */
 static void define_function(tgi_llvm_kernel *k, LLVMValueRef function,
-                            unsigned height, unsigned n_panels)
+                            unsigned height)
 {
     LLVMBasicBlockRef block = LLVMGetInsertBlock(k->b);
     LLVMValueRef kernel = k->function;
     function_state t = {
         .k = k,
         .height = height,
-        .n_panels = n_panels,
+        .n_panels = count_panels(k),
         .element = tgi_llvm_element_type(k->e, tgi_llvm_matmul_dtype(k)),
         .vector = tgi_llvm_type(k->e, tgi_llvm_matmul_dtype(k)),
         .array = LLVMGetParam(function, 0)};
@@ -282,14 +282,12 @@ static LLVMTypeRef function_type(tgi_llvm_program *program)
 }
 
 /* The function of this height and the current lanes. */
-static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height,
-                                   unsigned n_panels)
+static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
 {
     char name[64];
-    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s",
+    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u",
              tgi_dtype_table[tgi_llvm_matmul_dtype(k)].name, height,
-             k->e->lanes, tgi_llvm_vector_bits(k),
-             n_panels > 1 ? "_panels" : "");
+             k->e->lanes, tgi_llvm_vector_bits(k));
     LLVMValueRef function = LLVMGetNamedFunction(k->e->module, name);
     if (function)
         return function;
@@ -298,7 +296,7 @@ static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height,
     tgi_llvm_target_set_function(k->program->target, function,
                                  tgi_llvm_vector_bits(k));
     tgi_llvm_target_skip_post_ra_scheduler(function);
-    define_function(k, function, height, n_panels);
+    define_function(k, function, height);
     return function;
 }
 
@@ -321,6 +319,17 @@ static LLVMValueRef stride_bytes(tgi_llvm_kernel *k, uint8_t operand, int axis)
         tgi_llvm_const_i64(k->program, matmul_element_bytes(k)));
 }
 
+/* Bytes between the panels of a row of B, which is contiguous unless the matrix
+   is packed; `is_packed`: a k-block is packed on the stack, in such rows. */
+static LLVMValueRef b_panel_stride(tgi_llvm_kernel *k, bool is_packed)
+{
+    const bool in_panels =
+        !is_packed && tgi_llvm_operand_access(k, TGI_OPERAND_B)->panel_width;
+    return in_panels
+               ? stride_bytes(k, TGI_OPERAND_B, k->schedule->vector_axis)
+               : tgi_llvm_const_i64(k->program, TGI_PANEL_ROW_BYTES);
+}
+
 void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
                                      tgi_llvm_micro_kernel_args *args,
                                      bool is_packed)
@@ -335,9 +344,8 @@ void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
     set_arg(k, args, B_K_STRIDE,
             is_packed ? vector_bytes(k)
                       : stride_bytes(k, TGI_OPERAND_B, k->schedule->inner));
-    if (count_panels(k, is_packed) > 1)
-        set_arg(k, args, B_PANEL_STRIDE,
-                stride_bytes(k, TGI_OPERAND_B, k->schedule->vector_axis));
+    if (count_panels(k) > 1)
+        set_arg(k, args, B_PANEL_STRIDE, b_panel_stride(k, is_packed));
     set_arg(k, args, B_LAST, none);
     set_arg(k, args, B_LAST_K, none);
     tgi_llvm_position_restore(k, block);
@@ -396,9 +404,7 @@ void tgi_llvm_micro_kernel_call(tgi_llvm_kernel *k,
                           LLVMBuildICmp(k->b, LLVMIntSGT, n,
                                         tgi_llvm_const_i64(k->program, 0), ""));
     set_arg(k, args, COUNT, n);
-    LLVMBuildCall2(
-        k->b, function_type(k->program),
-        find_or_define(k, height, count_panels(k, args->b_panel->memory)),
-        &array, 1, "");
+    LLVMBuildCall2(k->b, function_type(k->program), find_or_define(k, height),
+                   &array, 1, "");
     tgi_llvm_branch_end(k, &any);
 }

@@ -22,6 +22,7 @@ topicinclude_HEADERS = \
 	include/tgjit/map.h \
 	include/tgjit/ops.h \
 	include/tgjit/ops_macros.h \
+	include/tgjit/ops_conv.h \
 	include/tgjit/ops_nn.h \
 	include/tgjit/ops_random.h \
 	include/tgjit/result.h \

@@ -19,6 +19,7 @@
 #include "tgjit/host.h"
 #include "tgjit/initial.h"
 #include "tgjit/ops.h"
+#include "tgjit/ops_conv.h"
 #include "tgjit/ops_nn.h"
 #include "tgjit/ops_random.h"
 #include "tgjit/result.h"

@@ -102,6 +102,7 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse/fuse.c \
 	jit/fuse/fuse_buffer.c \
 	jit/fuse/fuse_buffer.h \
+	jit/fuse/fuse_conv.c \
 	jit/fuse/fuse_expr.c \
 	jit/fuse/fuse_expr.h \
 	jit/fuse/fuse_kernel.c \
@@ -110,6 +111,7 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse/fuse_map.h \
 	jit/fuse/fuse_matmul.c \
 	jit/fuse/fuse_order.c \
+	jit/fuse/fuse_pack.c \
 	jit/fuse/fuse_place.c \
 	jit/fuse/fuse_reduction_epilogue.c \
 	jit/fuse/fuse_region.c \
@@ -280,6 +282,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_kernel_state.h \
 	jit/llvm/emit/llvm_lookup.c \
 	jit/llvm/emit/llvm_lookup.h \
+	jit/llvm/emit/llvm_offsets.c \
+	jit/llvm/emit/llvm_offsets.h \
 	jit/llvm/emit/llvm_program.c \
 	jit/llvm/emit/llvm_program.h \
 	jit/llvm/emit/llvm_random.c \

@@ -141,6 +141,7 @@ libtgjit_core_la_SOURCES += \
 	src/build/build_labelled.h \
 	src/build/build_number.c \
 	src/build/build_random.c \
+	src/build/build_conv.c \
 	src/build/build_reduce.c \
 	src/build/build_shape.c \
 	src/build/einsum.h \
@@ -184,6 +185,8 @@ libtgjit_core_la_SOURCES += \
 	src/interp/kernel_gather.c \
 	src/interp/kernel_index.c \
 	src/interp/kernel_index_type.h \
+	src/interp/kernel_conv.c \
+	src/interp/kernel_conv_type.h \
 	src/interp/kernel_matmul.c \
 	src/interp/kernel_matmul_type.h \
 	src/interp/kernel_pairwise.h \
@@ -221,6 +224,7 @@ libtgjit_core_la_SOURCES += \
 	src/gradient/gradient_binary.c \
 	src/gradient/gradient_index.c \
 	src/gradient/gradient_loop.c \
+	src/gradient/gradient_conv.c \
 	src/gradient/gradient_matmul.c \
 	src/gradient/gradient_primitives.h \
 	src/gradient/gradient_reason.c \
@@ -322,7 +326,11 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_gradient.h \
 	src/front/ops/ops_host.c \
 	src/front/ops/ops_list.c \
+	src/front/ops/ops_conv.c \
 	src/front/ops/ops_nn.c \
+	src/front/ops/ops_pool.c \
+	src/front/ops/ops_spatial.c \
+	src/front/ops/ops_spatial.h \
 	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
 	src/front/ops/ops_scan.c \

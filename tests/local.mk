@@ -458,6 +458,17 @@ tests_random_random_gradients_SOURCES = \
 	tests/support/workers.c \
 	tests/support/workers.h
 
+# Run with its options by check-conv.sh.
+check_PROGRAMS += tests/random/sweep-conv
+tests_random_sweep_conv_LDADD = $(plain_ldadd) $(LIBM)
+tests_random_sweep_conv_SOURCES = \
+	tests/random/sweep_conv.c \
+	tests/support/arguments.h \
+	tests/support/instrument.h \
+	tests/support/watched.h \
+	tests/support/workers.c \
+	tests/support/workers.h
+
 # Run with its options by check-matmul.sh.
 check_PROGRAMS += tests/random/sweep-matmul
 tests_random_sweep_matmul_LDADD = $(plain_ldadd) $(LIBM)

@@ -316,6 +316,13 @@ tg_status tgi_fuse_build_expr(tgi_fuse_state *s, tgi_task *task)
 
 /* -- Addresses ------------------------------------------------------------- */
 
+static tgi_stride scaled_stride(const tgi_fuse_state *s, tgi_dim stride,
+                                int64_t step)
+{
+    return (tgi_stride){tgi_dim_mul(s->dims, stride, step < 0 ? -step : step),
+                        step < 0};
+}
+
 bool tgi_fuse_leaf_access(tgi_fuse_state *s, const tgi_expr_node *node,
                           tgi_access *out_access)
 {
@@ -329,11 +336,16 @@ bool tgi_fuse_leaf_access(tgi_fuse_state *s, const tgi_expr_node *node,
                         tgi_dim_mul(s->dims, at->start, strides[axis]));
         if (out_access->offset == TGI_DIM_NONE)
             return false;
+        if (at->window_step != 0) {
+            const tgi_stride stride =
+                scaled_stride(s, strides[axis], at->window_step);
+            if (stride.distance == TGI_DIM_NONE)
+                return false;
+            out_access->stride[at->window] = stride;
+        }
         if (at->axis == TGI_AXIS_NONE || at->step == 0)
             continue; /* shifts are added by loop_builder.c */
-        tgi_stride stride = {tgi_dim_mul(s->dims, strides[axis],
-                                         at->step < 0 ? -at->step : at->step),
-                             at->step < 0};
+        const tgi_stride stride = scaled_stride(s, strides[axis], at->step);
         if (stride.distance == TGI_DIM_NONE)
             return false;
         if (at->axis == TGI_AXIS_GATHERED) {

@@ -128,6 +128,8 @@ static void set_levels(tgi_kernel_loops *k)
             level = level_of_access(k, &k->accesses.data[inst->number]);
         if (is_reload(k, inst))
             level = TGI_LEVEL_INNER;
+        if (inst->kind == TGI_INST_OFFSET)
+            level = TGI_LEVEL_INNER;
         if (inst->kind == TGI_INST_REDUCED)
             level = TGI_LEVEL_POINT;
         for (int o = 0; o < inst->n_operands; o++)
@@ -543,6 +545,8 @@ static tg_status build_stage(tgi_loop_builder *b, const tgi_fuse_kernel *k,
         loops->extent[n_outer + i] = k->inner.extent[i];
     /* Without reductions there is one phase. */
     b->inner_axes = ~((UINT32_C(1) << n_outer) - 1) & ~TGI_AXES_POINT;
+    b->first_inner = n_outer;
+    b->n_inner = k->inner.n;
     TGI_TRY(build_tasks(b, k, stage));
     if (k->is_split && stage == 0) {
         TGI_TRY(split_blocks(b, k));

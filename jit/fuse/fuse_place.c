@@ -275,7 +275,8 @@ static bool can_merge_axes(const tgi_fuse_state *s, const tgi_stride *strides,
     return true;
 }
 
-/* True if the inner axes can be merged for all loads and stores of a task. */
+/* True if the inner axes can be merged for all loads and stores of a task, or
+   looked up. */
 static bool has_mergeable_inner(tgi_fuse_state *s, const tgi_task *task,
                                 const tgi_domain *outer,
                                 const tgi_domain *inner)
@@ -295,8 +296,12 @@ static bool has_mergeable_inner(tgi_fuse_state *s, const tgi_task *task,
             continue;
         if (!is_read && op == TGI_OP_IOTA && inner->n > 1)
             return false;
-        if (!tgi_fuse_leaf_access(s, expr_node, &access) ||
-            !can_merge_axes(s, &access.stride[outer->n], inner))
+        if (!tgi_fuse_leaf_access(s, expr_node, &access))
+            return false;
+        /* Loads along columns can have an offset table. */
+        if (is_read && task->vectors == TGI_COLUMNS && !access.index)
+            continue;
+        if (!can_merge_axes(s, &access.stride[outer->n], inner))
             return false;
     }
     return true;

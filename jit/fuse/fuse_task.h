@@ -151,4 +151,22 @@ tg_status tgi_fuse_add_task(tgi_fuse_state *s, const tgi_task *task);
 bool tgi_fuse_packs_rhs(const tgi_fuse_state *s, tgi_ref ref);
 tg_status tgi_fuse_add_matmul(tgi_fuse_state *s, tgi_ref ref);
 
+/* -- fuse_pack.c -- */
+
+/* Maximum bytes of memoised panels. */
+enum { TGI_MAX_MEMO_BYTES = 64 << 20 };
+
+/* The parameter of the variable that an operand is a view of, if this graph
+   does not write it; else -1. */
+int64_t tgi_fuse_unwritten_variable(const tgi_fuse_state *s, tgi_ref ref);
+/* Gives a task that stores its value a buffer of matrices of `size` elements,
+   one per point of the outer axes but the last. False when out of memory
+   (recorded). */
+bool tgi_fuse_set_copy_buffer(tgi_fuse_state *s, tgi_task *task, tgi_dim size);
+/* The same for a PACK task, whose last outer axis is that of columns. */
+bool tgi_fuse_set_panels(tgi_fuse_state *s, tgi_task *task);
+
+/* fuse_conv.c */
+tg_status tgi_fuse_add_conv(tgi_fuse_state *s, tgi_ref ref);
+
 #endif /* TGI_FUSE_TASK_H */

@@ -449,6 +449,8 @@ static tg_status add_materialised(tgi_fuse_state *s, tgi_ref ref)
         return add_scatter(s, ref);
     case TGI_OP_MATMUL:
         return tgi_fuse_add_matmul(s, ref);
+    case TGI_OP_CONV:
+        return tgi_fuse_add_conv(s, ref);
     default:
         return tgi_op_table[node->op].cls == TGI_OPCLASS_REDUCE
                    ? add_reduce(s, ref)

@@ -25,6 +25,7 @@ typedef struct tgi_loop_builder {
     tgi_kernel_loops *loops;
     uint16_t phase;         /* current */
     uint32_t inner_axes;    /* the axes that form the inner one */
+    int first_inner, n_inner; /* their numbers, before axes are merged */
     uint32_t *inst_of;      /* by expression node of the current task */
     TGI_VEC(uint32_t) axes; /* by inst: the axes it depends on */
     TGI_VEC(tgi_cached_inst) cached;

@@ -148,6 +148,16 @@ tgi_ref tgi_build_mean(tgi_builder *b, tgi_ref x, tg_axes axes);
 /* `op` is ARGMAX or ARGMIN. */
 tgi_ref tgi_build_arg_reduce(tgi_builder *b, tgi_op op, tgi_ref x, int axis);
 tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags);
+/* Sliding windows over n axes; appends an axis for each, in axis order. */
+tgi_ref tgi_build_window(tgi_builder *b, tgi_ref x, int n, const int *axes,
+                         const int64_t *sizes, const int64_t *strides,
+                         const int64_t *dilations);
+/* The number of windows along an axis of x, or TGI_DIM_NONE and an error. */
+tgi_dim tgi_build_window_count(tgi_builder *b, tgi_ref x, int axis,
+                               tgi_dim size, int64_t stride, int64_t dilation);
+/* See tgi_attr_conv. */
+tgi_ref tgi_build_conv(tgi_builder *b, tgi_ref x, tgi_ref w, int n_batch,
+                       const int64_t *strides, const int64_t *dilations);
 /*
  * The sum of products of labelled operands (einsum.h), which are converted to a
  * common dtype in place. `spec` is the user's text, for messages, or NULL.

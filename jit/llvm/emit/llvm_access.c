@@ -188,10 +188,10 @@ LLVMValueRef tgi_llvm_address(tgi_llvm_kernel *k, const tgi_access *access)
 {
     LLVMValueRef head =
         k->row_starts ? k->row_starts[access - k->loops->accesses.data] : NULL;
-    if (head)
-        return offset_address(k, access, head, loop_offset(k, access));
-    LLVMValueRef address = offset_address(k, access, access_memory(k, access),
-                                          point_offset(k, access));
+    LLVMValueRef address =
+        head ? head
+             : offset_address(k, access, access_memory(k, access),
+                              point_offset(k, access));
     if (access->index && !index_varies(k, access))
         address = offset_address(
             k, access, address,

@@ -12,6 +12,7 @@
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_offsets.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_random.h"
 
@@ -237,6 +238,8 @@ static LLVMValueRef emit_value(tgi_llvm_kernel *k, const tgi_inst *inst)
         return emit_clamped_index(k, inst);
     case TGI_INST_IN_RANGE:
         return emit_in_range(k, inst);
+    case TGI_INST_OFFSET:
+        return tgi_llvm_offset(k, inst->number);
     case TGI_INST_REDUCED:
         break;
     }

@@ -68,6 +68,7 @@ typedef struct tgi_llvm_kernel {
     LLVMValueRef *row_starts;
     LLVMValueRef *buffers;     /* by buffer: address; NULL: not loaded yet */
     LLVMValueRef *tile_memory; /* by access: stack memory of its tile */
+    LLVMValueRef *offset_tables; /* by number: a constant; NULL: not made */
 
     /* By phase: condition for non-temporal stores, an i1; NULL: never. */
     LLVMValueRef *non_temporal_phases;

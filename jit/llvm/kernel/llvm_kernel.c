@@ -22,6 +22,7 @@
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_offsets.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_target.h"
 #include "llvm/rows/llvm_fission.h"
@@ -257,6 +258,7 @@ static void define_function(tgi_llvm_kernel *k)
     tgi_llvm_kernel_insts_emit(k);
     tgi_llvm_position_restore(k, block);
     tgi_llvm_non_temporal_begin(k);
+    tgi_llvm_offset_tables_emit(k);
     emit_items(k);
     tgi_llvm_non_temporal_fence(k);
     LLVMBuildRetVoid(k->b);
@@ -270,7 +272,8 @@ static bool make_arrays(tgi_llvm_kernel *k)
     const size_t n_buffers = k->program->loops->buffers.n;
     const size_t bytes =
         n_values * sizeof(*k->values) +
-        (3 * n_accesses + n_buffers + 2 * loops->stores.n + loops->n_phases) *
+        (3 * n_accesses + n_buffers + 2 * loops->stores.n + loops->n_phases +
+         loops->offsets.n) *
             sizeof(LLVMValueRef);
     k->memory = k->program->alloc(bytes);
     if (!k->memory)
@@ -284,6 +287,7 @@ static bool make_arrays(tgi_llvm_kernel *k)
     k->matmul.partials = k->buffers + n_buffers;
     k->matmul.column_partials = k->matmul.partials + loops->stores.n;
     k->non_temporal_phases = k->matmul.column_partials + loops->stores.n;
+    k->offset_tables = k->non_temporal_phases + loops->n_phases;
     return true;
 }
 

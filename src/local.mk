@@ -312,6 +312,8 @@ libtgjit_core_la_SOURCES += \
 
 libtgjit_core_la_SOURCES += \
 	src/front/ops/ops.c \
+	src/front/ops/ops_arrange.c \
+	src/front/ops/ops_arrange.h \
 	src/front/ops/ops_axes.c \
 	src/front/ops/ops_control.c \
 	src/front/ops/ops_control.h \
@@ -322,11 +324,13 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_gradient.h \
 	src/front/ops/ops_host.c \
 	src/front/ops/ops_list.c \
+	src/front/ops/ops_losses.c \
 	src/front/ops/ops_nn.c \
 	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
 	src/front/ops/ops_scan.c \
-	src/front/ops/ops_state.c
+	src/front/ops/ops_state.c \
+	src/front/ops/ops_statistics.c
 
 # -- src/front/data: datasets and iterators ----------------------------------
 

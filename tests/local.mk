@@ -52,6 +52,8 @@ unit_tests = \
 	tests/api/test_memoised \
 	tests/api/test_nesting \
 	tests/api/test_npy \
+	tests/api/test_ops_arrange \
+	tests/api/test_ops_statistics \
 	tests/api/test_op_matrix \
 	tests/api/test_result_slots \
 	tests/api/test_runner \
@@ -209,6 +211,7 @@ tests_api_test_gradient_expected_SOURCES = \
 	tests/api/gradient_formulas_loops.c \
 	tests/api/gradient_formulas_networks.c \
 	tests/api/gradient_formulas_sums.c \
+	tests/api/gradient_formulas_training.c \
 	tests/api/test_gradient_expected.c
 tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
@@ -606,6 +609,7 @@ EXTRA_DIST += \
 	tests/gradients/products.txt \
 	tests/gradients/reductions.txt \
 	tests/gradients/shapes.txt \
+	tests/gradients/training.txt \
 	tests/support/graphs.h \
 	tests/support/image_objects.h \
 	tests/support/instrument.h \

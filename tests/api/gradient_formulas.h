@@ -27,7 +27,7 @@ typedef struct formula {
 /* One list per file of tests/gradients. */
 extern const formula elementwise_formulas[], shapes_formulas[],
     reductions_formulas[], products_formulas[], networks_formulas[],
-    loops_formulas[];
+    loops_formulas[], training_formulas[];
 
 /* x * x * x */
 static inline tg_value cube(tg_value x)

@@ -667,4 +667,65 @@ def gradient_descent(w, x, y):
     return w * start
 
 
+# -- Losses and functions around training -------------------------------------
+
+begin("training", "losses and functions around training")
+
+
+@case("gradients", w=real(4, 3), i=whole(2, 0, -1, 3, 2))
+def one_hot_rows(w, i):
+    rows = (i[:, None] == torch.arange(4)).to(w.dtype)
+    return (rows @ w) ** 2
+
+
+@case("gradients penalty", x=real(2, 3), y=real(2, 3), z=real(2, 3))
+def stacked(x, y, z):
+    s = torch.stack([x, y * z, y], 1)
+    a, b, c = torch.unbind(s, 1)
+    return s ** 3 * torch.stack([a, b, c], 1).cumsum(1)
+
+
+@case("gradients", x=real(3, 5), w=real(3, 5))
+def rolled(x, w):
+    return torch.roll(x, 2, 1) ** 2 * w + torch.roll(x * w, -4, 0)
+
+
+@case("gradients penalty", x=real(4, 5))
+def variance(x):
+    return torch.var(x, 1, correction=1) * torch.var(x, correction=0)
+
+
+@case("gradients hessian", x=real(4, 3))
+def deviation(x):
+    return torch.std(x, 0, correction=0) + torch.std(x, 0, correction=1) ** 2
+
+
+@case("gradients hessian", x=real(3, 4, low=-9.0, high=9.0),
+      y=real(3, 4, low=0.0, high=1.0))
+def sigmoid_of_shares(x, y):
+    return F.binary_cross_entropy_with_logits(x, y, reduction="none")
+
+
+@case("gradients", x=real(6, low=-30.0, high=30.0),
+      i=whole(0, 1, 1, 0, 1, 0))
+def sigmoid_of_classes(x, i):
+    return F.binary_cross_entropy_with_logits(x, i.to(x.dtype),
+                                              reduction="none")
+
+
+@case("gradients hessian_vector", x=real(3, 4), y=real(3, 4))
+def squared_error(x, y):
+    return F.mse_loss(x, y)
+
+
+@case("gradients", x=real(3, 4), y=real(3, 4))
+def absolute_error(x, y):
+    return F.l1_loss(x, y)
+
+
+@case("gradients", x=real(3, 4), y=real(3, 4))
+def huber(x, y):
+    return F.huber_loss(x, y, delta=0.75)
+
+
 out.close()

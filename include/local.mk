@@ -27,7 +27,9 @@ topicinclude_HEADERS = \
 	include/tgjit/ops_nn.h \
 	include/tgjit/ops_random.h \
 	include/tgjit/ops_statistics.h \
+	include/tgjit/optimiser.h \
 	include/tgjit/result.h \
+	include/tgjit/schedules.h \
 	include/tgjit/scope.h \
 	include/tgjit/tensor.h \
 	include/tgjit/trace.h \

@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	src/front/object/README.md \
 	src/front/ops/README.md \
 	src/front/trace/README.md \
+	src/front/train/README.md \
 	src/gradient/README.md \
 	src/interp/README.md \
 	src/ir/README.md \
@@ -395,6 +396,14 @@ libtgjit_core_la_SOURCES += \
 	src/front/file/zip_format.h \
 	src/front/file/zip_read.c \
 	src/front/file/zip_write.c
+
+# -- src/front/train: layers, optimisers, schedules ---------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/train/optimiser.c \
+	src/front/train/optimiser_state.c \
+	src/front/train/optimiser_state.h \
+	src/front/train/schedules.c
 
 # Recipes over an emitter, and the tables they need: for code generators, which
 # link nothing else of the library, and for their tests.

@@ -54,6 +54,7 @@ unit_tests = \
 	tests/api/test_npy \
 	tests/api/test_ops_arrange \
 	tests/api/test_ops_statistics \
+	tests/api/test_optimiser \
 	tests/api/test_op_matrix \
 	tests/api/test_result_slots \
 	tests/api/test_runner \
@@ -215,6 +216,7 @@ tests_api_test_gradient_expected_SOURCES = \
 	tests/api/test_gradient_expected.c
 tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
+tests_api_test_optimiser_LDADD = $(LDADD) $(LIBM)
 
 # Tests of the code generator.
 if HAVE_LLVM
@@ -606,6 +608,7 @@ EXTRA_DIST += \
 	tests/gradients/loops.txt \
 	tests/gradients/make_expected.py \
 	tests/gradients/networks.txt \
+	tests/gradients/optimisers.txt \
 	tests/gradients/products.txt \
 	tests/gradients/reductions.txt \
 	tests/gradients/shapes.txt \
@@ -645,6 +648,7 @@ EXTRA_DIST += \
 	tests/scripts/run-example.sh \
 	tests/scripts/run-test.sh \
 	tests/support/disk_caches.h \
+	tests/support/expected_numbers.h \
 	tests/scripts/summary.sh \
 	tests/support/support.h \
 	tests/support/support_random.h \

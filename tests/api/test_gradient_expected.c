@@ -5,11 +5,9 @@
  * and what is computed of each formula. In f64 and f32; compiled with the bits
  * of the interpreter.
  */
-#include <math.h>
-
 #include "api/gradient_formulas.h"
+#include "support/expected_numbers.h"
 #include "support/modes.h"
-#include "support/word_reader.h"
 
 enum { MAX_VALUES = 10, MAX_FORMULAS = 32 };
 
@@ -33,14 +31,6 @@ static const char *const derivative_names[N_DERIVATIVES] = {
     [HESSIAN_VECTOR] = "hessian_vector",
     [JVP] = "jvp",
 };
-
-typedef struct numbers {
-    bool is_real; /* else i64 */
-    int rank;
-    int64_t dims[TG_MAX_RANK];
-    int64_t count;
-    double *data;
-} numbers;
 
 typedef struct gradient_case {
     const formula *formula;
@@ -100,24 +90,6 @@ static void derive(tg_trace *t, const tg_value *in, void *user)
 
 /* -- Files ----------------------------------------------------------------- */
 
-static void read_numbers(word_file *w, numbers *out, bool is_real)
-{
-    out->is_real = is_real;
-    out->rank = words_shape(w, out->dims);
-    out->count = 1;
-    for (int i = 0; i < out->rank; i++)
-        out->count *= out->dims[i];
-    out->data = malloc((size_t)out->count * sizeof(double));
-    cr_assert_not_null(out->data);
-    for (int64_t i = 0; i < out->count; i++) {
-        char *end;
-        out->data[i] = strtod(w->token, &end);
-        cr_assert(*w->token && !*end, "%s:%d: %s is no number", w->file,
-                  w->token_line, w->token);
-        words_next(w);
-    }
-}
-
 static const formula *formula_named(const formula *of, const char *name)
 {
     while (of->name && strcmp(of->name, name))
@@ -143,18 +115,8 @@ static bool read_case(word_file *w, const formula *formulas, gradient_case *out)
     cr_assert_lt(out->derivative, N_DERIVATIVES, "%s:%d: %s", w->file,
                  w->token_line, w->token);
     words_next(w);
-    for (; words_is(w, "in"); out->n_in++) {
-        words_next(w);
-        const bool is_real = words_is(w, "real");
-        words_next(w);
-        cr_assert_lt(out->n_in, MAX_VALUES);
-        read_numbers(w, &out->in[out->n_in], is_real);
-    }
-    for (; words_is(w, "out"); out->n_out++) {
-        words_next(w);
-        cr_assert_lt(out->n_out, MAX_VALUES);
-        read_numbers(w, &out->out[out->n_out], true);
-    }
+    out->n_in = read_number_lines(w, "in", out->in, MAX_VALUES);
+    out->n_out = read_number_lines(w, "out", out->out, MAX_VALUES);
     return true;
 }
 
@@ -167,23 +129,6 @@ static void free_case(gradient_case *c)
 }
 
 /* -- Calls ----------------------------------------------------------------- */
-
-static tg_tensor *tensor_of(tg_context *ctx, const numbers *from,
-                            tg_dtype dtype)
-{
-    tg_tensor *made = tg_tensor_create(ctx, from->is_real ? dtype : TG_I64,
-                                       from->rank, from->dims, tg_zeros());
-    cr_assert_not_null(made);
-    void *to = tg_tensor_data(made);
-    for (int64_t i = 0; i < from->count; i++)
-        if (!from->is_real)
-            ((int64_t *)to)[i] = (int64_t)from->data[i];
-        else if (dtype == TG_F32)
-            ((float *)to)[i] = (float)from->data[i];
-        else
-            ((double *)to)[i] = from->data[i];
-    return made;
-}
 
 /* The results; `policy` determines whether extents are known. */
 static void call_case(tg_context *ctx, const gradient_case *c, tg_dtype dtype,
@@ -213,23 +158,11 @@ static void call_case(tg_context *ctx, const gradient_case *c, tg_dtype dtype,
 
 /* -- Comparing ------------------------------------------------------------- */
 
-static double number_at(const tg_tensor *x, int64_t i)
-{
-    const void *data = tg_tensor_data(x);
-    return tg_tensor_dtype(x) == TG_F32 ? (double)((const float *)data)[i]
-                                        : ((const double *)data)[i];
-}
-
-/* Errors are relative to the largest element, because small elements are
-   often differences of large ones. */
 static double bound_of(const gradient_case *c, size_t i, tg_dtype dtype)
 {
-    const double rough =
-        c->formula->f32_bounds > 0 ? c->formula->f32_bounds : 1;
-    double most = 0;
-    for (int64_t k = 0; k < c->out[i].count; k++)
-        most = fmax(most, fabs(c->out[i].data[k]));
-    return most * (dtype == TG_F32 ? 5e-6 * rough : 1e-13 * rough);
+    return numbers_bound(
+        &c->out[i], dtype,
+        c->formula->f32_bounds > 0 ? c->formula->f32_bounds : 1);
 }
 
 static void check_near(const gradient_case *c, size_t i, const tg_tensor *is)
@@ -237,6 +170,7 @@ static void check_near(const gradient_case *c, size_t i, const tg_tensor *is)
     const numbers *want = &c->out[i];
     const tg_dtype dtype = tg_tensor_dtype(is);
     const double bound = bound_of(c, i, dtype);
+    const void *data = tg_tensor_data(is);
     cr_expect(tg_tensor_rank(is) == want->rank &&
                   !memcmp(tg_tensor_dims(is), want->dims,
                           (size_t)want->rank * sizeof(*want->dims)),
@@ -244,13 +178,13 @@ static void check_near(const gradient_case *c, size_t i, const tg_tensor *is)
               c->line, i);
     cr_assert_eq(tg_tensor_count(is), want->count);
     for (int64_t k = 0; k < want->count; k++)
-        cr_expect(fabs(number_at(is, k) - want->data[k]) <= bound,
+        cr_expect(fabs(number_at(data, dtype, k) - want->data[k]) <= bound,
                   "%s, line %d: %s %s, result %zu, element %lld is %.17g, "
                   "not %.17g: off by %.2g, more than %.2g",
                   c->formula->name, c->line, tg_dtype_name(dtype),
                   derivative_names[c->derivative], i, (long long)k,
-                  number_at(is, k), want->data[k],
-                  fabs(number_at(is, k) - want->data[k]), bound);
+                  number_at(data, dtype, k), want->data[k],
+                  fabs(number_at(data, dtype, k) - want->data[k]), bound);
 }
 
 static void check_same(const gradient_case *c, size_t i, const tg_tensor *is,

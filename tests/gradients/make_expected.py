@@ -21,6 +21,8 @@ A SHAPE is 2x3, or . for a scalar. The derivatives:
     hessian_vector  that times the last input, which the formula does not get
     jvp             the Jacobian times the last input, likewise
     penalty         gradients of the sum of squares of the first gradient
+
+tests/api/test_optimiser.c reads optimisers.txt, whose cases have no derivative.
 """
 import math
 import os
@@ -727,5 +729,50 @@ def absolute_error(x, y):
 def huber(x, y):
     return F.huber_loss(x, y, delta=0.75)
 
+
+# -- Optimisers ---------------------------------------------------------------
+
+begin("optimisers", "five steps of each optimiser. Inputs: weights, bias, x\n"
+      "# and y of a regression; results: weights and bias after every step")
+
+
+def optimised(name, make, max_norm=None):
+    """make(parameters) is the optimiser; its rate is 0.1."""
+    source = random.Random("optimisers")
+    w, b = real(3, 2)(source), real(2)(source)
+    x, y = real(4, 3)(source), real(4, 2)(source)
+    write(["case", name])
+    for value in (w, b, x, y):
+        write(["in", "real"] + elements(value))
+    parameters = [w.clone().requires_grad_(), b.clone().requires_grad_()]
+    optimiser = make(parameters)
+    for _ in range(5):
+        optimiser.zero_grad()
+        F.mse_loss(x @ parameters[0] + parameters[1], y).backward()
+        if max_norm:
+            norm = math.sqrt(sum(float((p.grad ** 2).sum())
+                                 for p in parameters))
+            for p in parameters:
+                p.grad *= max_norm / max(norm, max_norm)
+        optimiser.step()
+        for p in parameters:
+            write(["out"] + elements(p))
+
+
+optimised("sgd", lambda p: torch.optim.SGD(p, 0.1))
+optimised("momentum", lambda p: torch.optim.SGD(p, 0.1, momentum=0.75))
+optimised("nesterov",
+          lambda p: torch.optim.SGD(p, 0.1, momentum=0.75, nesterov=True))
+optimised("adam", lambda p: torch.optim.Adam(p, 0.1, (0.75, 0.96875), 1e-3))
+optimised("adamw", lambda p: torch.optim.AdamW(p, 0.1, (0.75, 0.96875), 1e-3,
+                                               weight_decay=0.25))
+optimised("rmsprop", lambda p: torch.optim.RMSprop(p, 0.1, 0.96875, 1e-3))
+optimised("adagrad", lambda p: torch.optim.Adagrad(p, 0.1, eps=1e-3))
+optimised("decayed_momentum", lambda p: torch.optim.SGD(
+    p, 0.1, momentum=0.75, weight_decay=0.25))
+optimised("decayed_adam", lambda p: torch.optim.Adam(
+    p, 0.1, (0.75, 0.96875), 1e-3, weight_decay=0.25))
+optimised("clipped_adam", lambda p: torch.optim.Adam(
+    p, 0.1, (0.75, 0.96875), 1e-3), max_norm=0.5)
 
 out.close()

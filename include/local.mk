@@ -19,6 +19,7 @@ topicinclude_HEADERS = \
 	include/tgjit/gradient.h \
 	include/tgjit/host.h \
 	include/tgjit/initial.h \
+	include/tgjit/layers.h \
 	include/tgjit/losses.h \
 	include/tgjit/map.h \
 	include/tgjit/ops.h \

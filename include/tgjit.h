@@ -18,6 +18,7 @@
 #include "tgjit/gradient.h"
 #include "tgjit/host.h"
 #include "tgjit/initial.h"
+#include "tgjit/layers.h"
 #include "tgjit/losses.h"
 #include "tgjit/ops.h"
 #include "tgjit/ops_arrange.h"

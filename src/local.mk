@@ -327,8 +327,10 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_list.c \
 	src/front/ops/ops_losses.c \
 	src/front/ops/ops_nn.c \
+	src/front/ops/ops_nn.h \
 	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
+	src/front/ops/ops_random.h \
 	src/front/ops/ops_scan.c \
 	src/front/ops/ops_state.c \
 	src/front/ops/ops_statistics.c
@@ -400,9 +402,15 @@ libtgjit_core_la_SOURCES += \
 # -- src/front/train: layers, optimisers, schedules ---------------------------
 
 libtgjit_core_la_SOURCES += \
+	src/front/train/attention.c \
+	src/front/train/layer_create.c \
+	src/front/train/layer_create.h \
+	src/front/train/layer_parts.h \
+	src/front/train/layers.c \
 	src/front/train/optimiser.c \
 	src/front/train/optimiser_state.c \
 	src/front/train/optimiser_state.h \
+	src/front/train/recurrent.c \
 	src/front/train/schedules.c
 
 # Recipes over an emitter, and the tables they need: for code generators, which

@@ -48,6 +48,7 @@ unit_tests = \
 	tests/api/test_gradient_ops \
 	tests/api/test_host_access \
 	tests/api/test_host_call \
+	tests/api/test_layers \
 	tests/api/test_machine_memory \
 	tests/api/test_memoised \
 	tests/api/test_nesting \
@@ -209,6 +210,7 @@ tests_codegen_test_empty_SOURCES = \
 tests_api_test_gradient_expected_SOURCES = \
 	tests/api/gradient_formulas.c \
 	tests/api/gradient_formulas.h \
+	tests/api/gradient_formulas_layers.c \
 	tests/api/gradient_formulas_loops.c \
 	tests/api/gradient_formulas_networks.c \
 	tests/api/gradient_formulas_sums.c \
@@ -216,7 +218,9 @@ tests_api_test_gradient_expected_SOURCES = \
 	tests/api/test_gradient_expected.c
 tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
+tests_api_test_layers_LDADD = $(LDADD) $(LIBM)
 tests_api_test_optimiser_LDADD = $(LDADD) $(LIBM)
+tests_api_test_ops_statistics_LDADD = $(LDADD) $(LIBM)
 
 # Tests of the code generator.
 if HAVE_LLVM
@@ -605,6 +609,7 @@ EXTRA_DIST += \
 	tests/golden/traced_with_static.txt \
 	tests/golden/traced_with_static_short.txt \
 	tests/gradients/elementwise.txt \
+	tests/gradients/layers.txt \
 	tests/gradients/loops.txt \
 	tests/gradients/make_expected.py \
 	tests/gradients/networks.txt \

@@ -38,7 +38,14 @@ typedef struct gradient_case {
     int line;
     numbers in[MAX_VALUES], out[MAX_VALUES];
     size_t n_in, n_out;
+    tg_variable *variables[MAX_VALUES]; /* of a layer, during a call */
 } gradient_case;
+
+/* The number of inputs that are arguments; the others are variables. */
+static size_t n_arguments(const gradient_case *c)
+{
+    return c->n_in - c->formula->n_variables;
+}
 
 /* The gradients of the sum of the target for each real input; returns how
    many. */
@@ -49,7 +56,9 @@ static size_t gradients_of(const gradient_case *c, tg_value target,
     size_t n = 0;
     for (size_t i = 0; i < c->n_in; i++)
         if (c->in[i].is_real)
-            sources[n++] = TG_IN(in[i]);
+            sources[n++] = i < n_arguments(c)
+                               ? TG_IN(in[i])
+                               : TG_IN(c->variables[i - n_arguments(c)]);
     tg_gradients_with(TG_ARGS(target), NULL, TG_UNCONNECTED_ZEROS, sources, n,
                       out);
     return n;
@@ -59,7 +68,9 @@ static size_t gradients_of(const gradient_case *c, tg_value target,
 static void derive(tg_trace *t, const tg_value *in, void *user)
 {
     const gradient_case *c = user;
-    const tg_value y = c->formula->of(in), last = in[c->n_in - 1];
+    const tg_value y = c->formula->of ? c->formula->of(in)
+                                      : c->formula->layer(in, c->variables);
+    const tg_value last = in[n_arguments(c) - 1];
     tg_value out[MAX_VALUES];
     size_t n = 1;
     switch (c->derivative) {
@@ -131,28 +142,33 @@ static void free_case(gradient_case *c)
 /* -- Calls ----------------------------------------------------------------- */
 
 /* The results; `policy` determines whether extents are known. */
-static void call_case(tg_context *ctx, const gradient_case *c, tg_dtype dtype,
+static void call_case(tg_context *ctx, gradient_case *c, tg_dtype dtype,
                       tg_policy policy, tg_tensor **out)
 {
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
     options.policy = policy;
-    tg_function *f = tg_function_create_named(
-        ctx, c->formula->name, derive, (void *)(uintptr_t)c, &options);
+    tg_function *f = tg_function_create_named(ctx, c->formula->name, derive, c,
+                                              &options);
     cr_assert_not_null(f);
     tg_tensor *tensors[MAX_VALUES];
     tg_result results[MAX_VALUES];
     tg_operand args[MAX_VALUES];
-    for (size_t i = 0; i < c->n_in; i++) {
+    const size_t n = n_arguments(c);
+    for (size_t i = 0; i < n; i++) {
         tensors[i] = tensor_of(ctx, &c->in[i], dtype);
         args[i] = TG_IN(tensors[i]);
     }
+    for (size_t i = n; i < c->n_in; i++)
+        c->variables[i - n] = variable_of(ctx, &c->in[i], dtype);
     for (size_t i = 0; i < c->n_out; i++)
         results[i] = TG_OUT(&out[i]);
-    const tg_status status = tg_call(f, args, c->n_in, results, c->n_out);
+    const tg_status status = tg_call(f, args, n, results, c->n_out);
     cr_assert_eq(status, TG_OK, "%s, line %d, %s: %s", c->formula->name,
                  c->line, derivative_names[c->derivative], tg_error(NULL));
-    for (size_t i = 0; i < c->n_in; i++)
+    for (size_t i = 0; i < n; i++)
         tg_tensor_release(tensors[i]);
+    for (size_t i = n; i < c->n_in; i++)
+        tg_variable_release(c->variables[i - n]);
     tg_function_release(f);
 }
 
@@ -201,7 +217,7 @@ static void check_same(const gradient_case *c, size_t i, const tg_tensor *is,
 /* -- Tests ----------------------------------------------------------------- */
 
 /* A mode of a case, with its own context. */
-typedef void run_function(const gradient_case *c, tg_dtype dtype);
+typedef void run_function(gradient_case *c, tg_dtype dtype);
 
 static void release_all(tg_tensor **tensors, size_t n)
 {
@@ -209,7 +225,7 @@ static void release_all(tg_tensor **tensors, size_t n)
         tg_tensor_release(tensors[i]);
 }
 
-static void run_mode(const mode *m, const gradient_case *c, tg_dtype dtype,
+static void run_mode(const mode *m, gradient_case *c, tg_dtype dtype,
                      tg_policy policy, tg_tensor **out)
 {
     session s;
@@ -218,7 +234,7 @@ static void run_mode(const mode *m, const gradient_case *c, tg_dtype dtype,
     tg_context_release(s.ctx);
 }
 
-static void run_near(const gradient_case *c, tg_dtype dtype)
+static void run_near(gradient_case *c, tg_dtype dtype)
 {
     tg_tensor *is[MAX_VALUES] = {NULL};
     run_mode(&all_modes[0], c, dtype, TG_EXACT, is);
@@ -229,7 +245,7 @@ static void run_near(const gradient_case *c, tg_dtype dtype)
 
 /* With unknown extents the numbers are the same, except for the order of
    some sums. */
-static void run_relaxed(const gradient_case *c, tg_dtype dtype)
+static void run_relaxed(gradient_case *c, tg_dtype dtype)
 {
     tg_tensor *is[MAX_VALUES] = {NULL};
     if (c->derivative != GRADIENTS)
@@ -241,7 +257,7 @@ static void run_relaxed(const gradient_case *c, tg_dtype dtype)
 }
 
 /* With one thread and with two, each compiled separately. */
-static void run_compiled(const gradient_case *c, tg_dtype dtype)
+static void run_compiled(gradient_case *c, tg_dtype dtype)
 {
     tg_tensor *want[MAX_VALUES] = {NULL};
     run_mode(&all_modes[0], c, dtype, TG_EXACT, want);
@@ -297,3 +313,4 @@ TEST_FILE(products)
 TEST_FILE(networks)
 TEST_FILE(loops)
 TEST_FILE(training)
+TEST_FILE(layers)

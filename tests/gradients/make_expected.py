@@ -32,6 +32,7 @@ import sys
 import torch
 import torch.nn.functional as F
 from torch.autograd.functional import hessian, hvp, jacobian, jvp
+from torch.func import functional_call
 from torch.utils.checkpoint import checkpoint
 
 torch.set_default_dtype(torch.float64)
@@ -729,6 +730,108 @@ def absolute_error(x, y):
 def huber(x, y):
     return F.huber_loss(x, y, delta=0.75)
 
+
+# -- Layers -------------------------------------------------------------------
+
+begin("layers", "layers; the last inputs are their variables")
+
+
+@case("gradients", x=real(2, 3, 4), w=real(4, 5), b=real(5))
+def dense(x, w, b):
+    return F.linear(x, w.T, b) ** 2
+
+
+@case("gradients", i=whole(2, 0, 2, 3), table=real(4, 3))
+def embedding(i, table):
+    return F.embedding(i, table) ** 3
+
+
+@case("gradients", x=real(2, 4, 3), scale=real(3), shift=real(3),
+      mean=real(3), variance=positive(3))
+def batch_norm_training(x, scale, shift, mean, variance):
+    y = F.batch_norm(x.reshape(8, 3), None, None, scale, shift, True, 0.1,
+                     1e-3)
+    return y.reshape(2, 4, 3) ** 3
+
+
+@case("gradients", x=real(4, 3), scale=real(3), shift=real(3), mean=real(3),
+      variance=positive(3))
+def batch_norm_inference(x, scale, shift, mean, variance):
+    return ((x - mean) / torch.sqrt(variance + 1e-3) * scale + shift) ** 2
+
+
+def lstm_of(x, h, c, wx, wh, b):
+    module = torch.nn.LSTM(wx.shape[0], wh.shape[0])
+    weights = {"weight_ih_l0": wx.T, "weight_hh_l0": wh.T, "bias_ih_l0": b,
+               "bias_hh_l0": torch.zeros_like(b)}
+    return functional_call(module, weights, (x, (h[None], c[None])))
+
+
+@case("gradients", x=real(2, 3), h=real(2, 4), c=real(2, 4), wx=real(3, 16),
+      wh=real(4, 16), b=real(16))
+def lstm_cell(x, h, c, wx, wh, b):
+    _, (h, c) = lstm_of(x[None], h, c, wx, wh, b)
+    return torch.cat([h[0], c[0] ** 2])
+
+
+@case("gradients", x=real(5, 2, 3), wx=real(3, 8), wh=real(2, 8), b=real(8))
+def lstm_sequence(x, wx, wh, b):
+    zeros = torch.zeros(2, 2)
+    ys, (h, c) = lstm_of(x, zeros, zeros, wx, wh, b)
+    return torch.cat([ys ** 2, h, c])
+
+
+def gru_of(x, h, wx, wh, bx, bh):
+    module = torch.nn.GRU(wx.shape[0], wh.shape[0])
+    weights = {"weight_ih_l0": wx.T, "weight_hh_l0": wh.T, "bias_ih_l0": bx,
+               "bias_hh_l0": bh}
+    return functional_call(module, weights, (x, h[None]))
+
+
+@case("gradients", x=real(2, 3), h=real(2, 4), wx=real(3, 12),
+      wh=real(4, 12), bx=real(12), bh=real(12))
+def gru_cell(x, h, wx, wh, bx, bh):
+    return gru_of(x[None], h, wx, wh, bx, bh)[1][0] ** 2
+
+
+@case("gradients", x=real(5, 2, 3), h=real(2, 2), wx=real(3, 6),
+      wh=real(2, 6), bx=real(6), bh=real(6))
+def gru_sequence(x, h, wx, wh, bx, bh):
+    ys, h = gru_of(x, h, wx, wh, bx, bh)
+    return torch.cat([ys ** 2, h])
+
+
+def attention_of(x, context, weights, biases, mask):
+    q, k, v, o = weights
+    n = q.shape[0]
+    module = torch.nn.MultiheadAttention(n, 2, batch_first=True,
+                                         kdim=k.shape[0], vdim=v.shape[0])
+    if k.shape[0] == n:
+        projections = {"in_proj_weight": torch.cat([q.T, k.T, v.T])}
+    else:
+        projections = {"q_proj_weight": q.T, "k_proj_weight": k.T,
+                       "v_proj_weight": v.T}
+    projections.update({"in_proj_bias": torch.cat(biases[:3]),
+                        "out_proj.weight": o.T, "out_proj.bias": biases[3]})
+    return functional_call(module, projections, (x, context, context),
+                           {"attn_mask": mask, "need_weights": False})[0]
+
+
+@case("gradients", x=real(2, 3, 4), wq=real(4, 4), bq=real(4), wk=real(4, 4),
+      wv=real(4, 4), bv=real(4), wo=real(4, 4), bo=real(4))
+def self_attention(x, wq, bq, wk, wv, bv, wo, bo):
+    """A bias of the keys has the gradient 0."""
+    mask = torch.ones(3, 3, dtype=torch.bool).triu(1)
+    return attention_of(x, x, (wq, wk, wv, wo),
+                        (bq, torch.zeros(4), bv, bo), mask) ** 2
+
+
+@case("gradients", x=real(2, 4), context=real(3, 6), wq=real(4, 4),
+      wk=real(6, 4), wv=real(6, 4), wo=real(4, 4))
+def cross_attention(x, context, wq, wk, wv, wo):
+    zero = torch.zeros(4)
+    return attention_of(x[None], context[None], (wq, wk, wv, wo), (zero,) * 4,
+                        None)[0] ** 2
 
 # -- Optimisers ---------------------------------------------------------------
 

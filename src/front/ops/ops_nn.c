@@ -7,6 +7,7 @@
 
 #include "build/build.h"
 #include "front/ops/ops_arrange.h"
+#include "front/ops/ops_nn.h"
 #include "front/trace/trace_state.h"
 
 static tg_axes keep_axis(int axis)
@@ -61,18 +62,22 @@ static tgi_ref build_log_sum_exp(tgi_builder *b, tgi_ref d, tg_axes axes)
                        tgi_build_reduce(b, TGI_OP_SUM, e, axes));
 }
 
+tgi_ref tgi_build_softmax(tgi_builder *b, tgi_ref x, int axis)
+{
+    tgi_ref e = tgi_build_1(b, TGI_OP_EXP, subtract_max(b, x, axis));
+    tgi_ref sum = tgi_build_reduce(b, TGI_OP_SUM, e, keep_axis(axis));
+    return tgi_build_2(b, TGI_OP_MUL, e,
+                       tgi_build_2(b, TGI_OP_DIV,
+                                   tgi_build_number_like(b, e, 1), sum));
+}
+
 tg_value tg_softmax_at(tg_operand operand, int axis, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "softmax", site)) {
-        tgi_ref x = tgi_operation_operand(&o, operand);
-        tgi_ref e = tgi_build_1(&o.b, TGI_OP_EXP, subtract_max(&o.b, x, axis));
-        tgi_ref sum = tgi_build_reduce(&o.b, TGI_OP_SUM, e, keep_axis(axis));
-        tgi_ref one = tgi_build_number_like(&o.b, e, 1);
-        result = tgi_build_2(&o.b, TGI_OP_MUL, e,
-                             tgi_build_2(&o.b, TGI_OP_DIV, one, sum));
-    }
+    if (tgi_operation_begin(&o, "softmax", site))
+        result = tgi_build_softmax(&o.b, tgi_operation_operand(&o, operand),
+                                   axis);
     return tgi_operation_end(&o, result);
 }
 

@@ -41,6 +41,7 @@ unit_tests = \
 	tests/api/test_faults_host \
 	tests/api/test_faults_jit \
 	tests/api/test_faults_scopes \
+	tests/api/test_faults_training \
 	tests/api/test_function \
 	tests/api/test_gradient \
 	tests/api/test_gradient_effects \
@@ -49,6 +50,7 @@ unit_tests = \
 	tests/api/test_host_access \
 	tests/api/test_host_call \
 	tests/api/test_layers \
+	tests/api/test_losses \
 	tests/api/test_machine_memory \
 	tests/api/test_memoised \
 	tests/api/test_nesting \
@@ -219,6 +221,7 @@ tests_api_test_gradient_expected_SOURCES = \
 tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
 tests_api_test_layers_LDADD = $(LDADD) $(LIBM)
+tests_api_test_losses_LDADD = $(LDADD) $(LIBM)
 tests_api_test_optimiser_LDADD = $(LDADD) $(LIBM)
 tests_api_test_ops_statistics_LDADD = $(LDADD) $(LIBM)
 

@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	src/front/object/README.md \
 	src/front/ops/README.md \
 	src/front/trace/README.md \
+	src/front/train/README.md \
 	src/gradient/README.md \
 	src/interp/README.md \
 	src/ir/README.md \
@@ -316,9 +317,12 @@ libtgjit_core_la_SOURCES += \
 
 libtgjit_core_la_SOURCES += \
 	src/front/ops/ops.c \
+	src/front/ops/ops_arrange.c \
+	src/front/ops/ops_arrange.h \
 	src/front/ops/ops_axes.c \
 	src/front/ops/ops_control.c \
 	src/front/ops/ops_control.h \
+	src/front/ops/ops_conv.c \
 	src/front/ops/ops_custom.c \
 	src/front/ops/ops_derivative.c \
 	src/front/ops/ops_einsum.c \
@@ -326,15 +330,18 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_gradient.h \
 	src/front/ops/ops_host.c \
 	src/front/ops/ops_list.c \
-	src/front/ops/ops_conv.c \
+	src/front/ops/ops_losses.c \
 	src/front/ops/ops_nn.c \
+	src/front/ops/ops_nn.h \
 	src/front/ops/ops_pool.c \
-	src/front/ops/ops_spatial.c \
-	src/front/ops/ops_spatial.h \
 	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
+	src/front/ops/ops_random.h \
 	src/front/ops/ops_scan.c \
-	src/front/ops/ops_state.c
+	src/front/ops/ops_spatial.c \
+	src/front/ops/ops_spatial.h \
+	src/front/ops/ops_state.c \
+	src/front/ops/ops_statistics.c
 
 # -- src/front/data: datasets and iterators ----------------------------------
 
@@ -399,6 +406,20 @@ libtgjit_core_la_SOURCES += \
 	src/front/file/zip_format.h \
 	src/front/file/zip_read.c \
 	src/front/file/zip_write.c
+
+# -- src/front/train: layers, optimisers, schedules ---------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/train/attention.c \
+	src/front/train/layer_create.c \
+	src/front/train/layer_create.h \
+	src/front/train/layer_parts.h \
+	src/front/train/layers.c \
+	src/front/train/optimiser.c \
+	src/front/train/optimiser_state.c \
+	src/front/train/optimiser_state.h \
+	src/front/train/recurrent.c \
+	src/front/train/schedules.c
 
 # Recipes over an emitter, and the tables they need: for code generators, which
 # link nothing else of the library, and for their tests.

@@ -41,6 +41,7 @@ unit_tests = \
 	tests/api/test_faults_host \
 	tests/api/test_faults_jit \
 	tests/api/test_faults_scopes \
+	tests/api/test_faults_training \
 	tests/api/test_function \
 	tests/api/test_gradient \
 	tests/api/test_gradient_effects \
@@ -48,10 +49,15 @@ unit_tests = \
 	tests/api/test_gradient_ops \
 	tests/api/test_host_access \
 	tests/api/test_host_call \
+	tests/api/test_layers \
+	tests/api/test_losses \
 	tests/api/test_machine_memory \
 	tests/api/test_memoised \
 	tests/api/test_nesting \
 	tests/api/test_npy \
+	tests/api/test_ops_arrange \
+	tests/api/test_ops_statistics \
+	tests/api/test_optimiser \
 	tests/api/test_op_matrix \
 	tests/api/test_result_slots \
 	tests/api/test_runner \
@@ -206,12 +212,18 @@ tests_codegen_test_empty_SOURCES = \
 tests_api_test_gradient_expected_SOURCES = \
 	tests/api/gradient_formulas.c \
 	tests/api/gradient_formulas.h \
+	tests/api/gradient_formulas_layers.c \
 	tests/api/gradient_formulas_loops.c \
 	tests/api/gradient_formulas_networks.c \
 	tests/api/gradient_formulas_sums.c \
+	tests/api/gradient_formulas_training.c \
 	tests/api/test_gradient_expected.c
 tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
+tests_api_test_layers_LDADD = $(LDADD) $(LIBM)
+tests_api_test_losses_LDADD = $(LDADD) $(LIBM)
+tests_api_test_optimiser_LDADD = $(LDADD) $(LIBM)
+tests_api_test_ops_statistics_LDADD = $(LDADD) $(LIBM)
 
 # Tests of the code generator.
 if HAVE_LLVM
@@ -523,6 +535,7 @@ script_tests = \
 	tests/scripts/check-readme.sh \
 	tests/scripts/check-repro.sh \
 	tests/scripts/check-schedules-doc.sh \
+	tests/scripts/check-training.sh \
 	tests/scripts/check-warm.sh
 
 TESTS += $(script_tests)
@@ -611,12 +624,15 @@ EXTRA_DIST += \
 	tests/golden/traced_with_static.txt \
 	tests/golden/traced_with_static_short.txt \
 	tests/gradients/elementwise.txt \
+	tests/gradients/layers.txt \
 	tests/gradients/loops.txt \
 	tests/gradients/make_expected.py \
 	tests/gradients/networks.txt \
+	tests/gradients/optimisers.txt \
 	tests/gradients/products.txt \
 	tests/gradients/reductions.txt \
 	tests/gradients/shapes.txt \
+	tests/gradients/training.txt \
 	tests/support/graphs.h \
 	tests/support/image_objects.h \
 	tests/support/instrument.h \
@@ -652,6 +668,7 @@ EXTRA_DIST += \
 	tests/scripts/run-example.sh \
 	tests/scripts/run-test.sh \
 	tests/support/disk_caches.h \
+	tests/support/expected_numbers.h \
 	tests/scripts/summary.sh \
 	tests/support/support.h \
 	tests/support/support_random.h \

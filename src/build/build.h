@@ -55,6 +55,9 @@ tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype);
 tgi_ref tgi_build_number(tgi_builder *b, tg_dtype dtype, tg_dtype c_dtype,
                          tgi_number number);
 
+/* A scalar of the dtype of x; 0 if x is 0. */
+tgi_ref tgi_build_number_like(tgi_builder *b, tgi_ref x, double value);
+
 /* A number argument whose value is known while tracing (TG_STATIC). */
 tgi_ref tgi_build_static_number(tgi_builder *b, tg_dtype dtype,
                                 tgi_number number);
@@ -221,6 +224,14 @@ int tgi_build_axis(tgi_builder *b, tgi_ref x, int axis);
 
 /* True if x has at least n axes, and n is not negative; else an error. */
 bool tgi_build_check_n_axes(tgi_builder *b, tgi_ref x, int n);
+
+/* x if it has a float dtype, else 0 and an error. */
+tgi_ref tgi_build_require_float(tgi_builder *b, tgi_ref x);
+
+/* True if x and y have equal shapes; adds checks of unknown extents. Else an
+   error; `what` names the operands ("predictions and targets"). */
+bool tgi_build_same_shape(tgi_builder *b, tgi_ref x, tgi_ref y,
+                          const char *what);
 
 /* The interned shape for user extents, or 0 and an error. */
 tgi_shape_ref tgi_build_shape(tgi_builder *b, int rank, const int64_t *dims);

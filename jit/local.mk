@@ -282,6 +282,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_lookup.h \
 	jit/llvm/emit/llvm_program.c \
 	jit/llvm/emit/llvm_program.h \
+	jit/llvm/emit/llvm_quirks.c \
+	jit/llvm/emit/llvm_quirks.h \
 	jit/llvm/emit/llvm_random.c \
 	jit/llvm/emit/llvm_random.h \
 	jit/llvm/emit/llvm_register_transpose.c \

@@ -223,6 +223,7 @@ unit_tests += \
 	tests/codegen/test_llvm_instrument \
 	tests/codegen/test_llvm_loops \
 	tests/codegen/test_llvm_non_temporal \
+	tests/codegen/test_llvm_quirks \
 	tests/codegen/test_llvm_reduce \
 	tests/codegen/test_llvm_target \
 	tests/codegen/test_llvm_transpose
@@ -282,6 +283,9 @@ tests_codegen_test_llvm_non_temporal_LDADD = $(llvm_ldadd)
 tests_codegen_test_llvm_non_temporal_SOURCES = \
 	tests/codegen/test_llvm_non_temporal.c \
 	tests/support/loops_building.h
+tests_codegen_test_llvm_quirks_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_quirks_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_quirks_SOURCES = tests/codegen/test_llvm_quirks.c
 tests_codegen_test_llvm_target_CPPFLAGS = $(llvm_cppflags)
 tests_codegen_test_llvm_target_LDADD = $(llvm_ldadd)
 tests_codegen_test_llvm_target_SOURCES = \

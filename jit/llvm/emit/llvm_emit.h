@@ -75,6 +75,9 @@ LLVMTypeRef tgi_llvm_element_type(const tgi_llvm_emitter *emitter,
                                   tg_dtype dtype);
 LLVMTypeRef tgi_llvm_type(const tgi_llvm_emitter *emitter, tg_dtype dtype);
 LLVMTypeRef tgi_llvm_mask_type(const tgi_llvm_emitter *emitter);
+/* Integers as wide as the elements of a value. */
+LLVMTypeRef tgi_llvm_integer_type(const tgi_llvm_emitter *emitter,
+                                  tg_dtype dtype);
 
 /* A vector of `lanes` elements; with one lane, the element type. */
 LLVMTypeRef tgi_llvm_vector_of(const tgi_llvm_emitter *emitter,

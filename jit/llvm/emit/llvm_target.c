@@ -256,9 +256,3 @@ void tgi_llvm_target_set_function(const tgi_llvm_target *target,
     if (LLVMGetLinkage(function) == LLVMExternalLinkage)
         LLVMSetVisibility(function, LLVMHiddenVisibility);
 }
-
-/* LLVM's model of this CPU has no post-RA scheduler; those of AMD's CPUs do. */
-void tgi_llvm_target_skip_post_ra_scheduler(LLVMValueRef function)
-{
-    set_attribute(function, "tune-cpu", "skylake");
-}

@@ -43,8 +43,4 @@ void tgi_llvm_target_set_module(const tgi_llvm_target *target,
 void tgi_llvm_target_set_function(const tgi_llvm_target *target,
                                   LLVMValueRef function, unsigned vector_bits);
 
-/* Compiles a function without the post-RA scheduler, in an eighth less time.
-   For loops of loads and FMAs, which the CPU reorders well by itself. */
-void tgi_llvm_target_skip_post_ra_scheduler(LLVMValueRef function);
-
 #endif /* TGI_LLVM_TARGET_H */

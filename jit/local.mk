@@ -277,6 +277,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_frame.h \
 	jit/llvm/emit/llvm_inst.c \
 	jit/llvm/emit/llvm_inst.h \
+	jit/llvm/emit/llvm_isa.h \
 	jit/llvm/emit/llvm_kernel_state.h \
 	jit/llvm/emit/llvm_lookup.c \
 	jit/llvm/emit/llvm_lookup.h \
@@ -294,6 +295,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_store_forwarding.h \
 	jit/llvm/emit/llvm_target.c \
 	jit/llvm/emit/llvm_target.h \
+	jit/llvm/emit/llvm_x86.c \
 	jit/llvm/kernel/llvm_kernel.c \
 	jit/llvm/kernel/llvm_kernel.h \
 	jit/llvm/matmul/llvm_columns_step.c \

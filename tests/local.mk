@@ -491,6 +491,7 @@ tests_support_warm_LDADD = libtgjit.la
 # -- Scripts -----------------------------------------------------------------
 
 script_tests = \
+	tests/scripts/check-architecture.sh \
 	tests/scripts/check-arguments.sh \
 	tests/scripts/check-background.sh \
 	tests/scripts/check-bench.sh \

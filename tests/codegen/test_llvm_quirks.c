@@ -334,7 +334,7 @@ static void tune_for_zen(LLVMValueRef function)
 static void tune_for_zen_and_skip(LLVMValueRef function)
 {
     tune_for_zen(function);
-    tgi_llvm_quirk_skip_post_ra_scheduler(function);
+    tgi_llvm_quirk_skip_post_ra_scheduler(tgi_llvm_isa_of_cpu(false), function);
 }
 
 Test(llvm_quirks, models_of_amd_have_a_post_ra_scheduler)

@@ -372,7 +372,8 @@ static tgi_emitted emit_lookup(tgi_emitter *base, tg_dtype dtype,
 }
 
 void tgi_llvm_emitter_init(tgi_llvm_emitter *e, LLVMModuleRef module,
-                           LLVMBuilderRef builder, bool has_avx512)
+                           LLVMBuilderRef builder,
+                           const tgi_llvm_isa *isa)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
     *e = (tgi_llvm_emitter){
@@ -381,7 +382,7 @@ void tgi_llvm_emitter_init(tgi_llvm_emitter *e, LLVMModuleRef module,
         .module = module,
         .builder = builder,
         .lanes = 1,
-        .has_avx512 = has_avx512,
+        .isa = isa,
         .floats = {LLVMFloatTypeInContext(context),
                    LLVMDoubleTypeInContext(context)},
     };

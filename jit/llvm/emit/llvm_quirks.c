@@ -8,8 +8,6 @@ const char tgi_llvm_quirk_passes[] = "function(early-cse)";
 
 /* -- Masks ----------------------------------------------------------------- */
 
-enum { YMM_BYTES = 32 };
-
 /*
  * A mask as integers of the dtype's width with the mask in the sign bits, which
  * blends test. A mask that is `x < 0` is x itself.
@@ -39,8 +37,8 @@ LLVMValueRef tgi_llvm_quirk_combine_masks(tgi_llvm_emitter *e,
         LLVMTypeOf(LLVMGetOperand(a, 0)) == LLVMTypeOf(LLVMGetOperand(b, 0)))
         return LLVMBuildFCmp(e->builder, LLVMRealORD, LLVMGetOperand(a, 0),
                              LLVMGetOperand(b, 0), "");
-    if (e->has_avx512 ||
-        e->lanes * (unsigned)tgi_dtype_bytes((int)dtype) <= YMM_BYTES)
+    if (e->isa->has_mask_registers ||
+        e->lanes * (unsigned)tgi_dtype_bytes((int)dtype) <= e->isa->mask_bytes)
         return LLVMBuildBinOp(e->builder, opcode, a, b, "");
     LLVMValueRef wide =
         LLVMBuildBinOp(e->builder, opcode, widen_mask(e, dtype, a),
@@ -51,16 +49,17 @@ LLVMValueRef tgi_llvm_quirk_combine_masks(tgi_llvm_emitter *e,
 
 /* -- One lane at a time ---------------------------------------------------- */
 
-enum { MAX_PERMUTED = 16 }; /* elements of two vectors of 8 floats */
+enum { MAX_PERMUTED = 2 * TGI_LLVM_PERMUTE_LANES };
 
 bool tgi_llvm_quirk_pools_constants(const tgi_llvm_emitter *e)
 {
-    return !e->has_avx512;
+    return !e->isa->broadcasts_operands;
 }
 
 bool tgi_llvm_quirk_converts_by_lane(const tgi_llvm_emitter *e, tg_dtype dtype)
 {
-    return tgi_dtype_bytes((int)dtype) == 8 && e->lanes > 1 && !e->has_avx512;
+    return tgi_dtype_bytes((int)dtype) == 8 && e->lanes > 1 &&
+           !e->isa->converts_64_bit_integers;
 }
 
 bool tgi_llvm_quirk_divides_by_lane(const tgi_llvm_emitter *e, tg_dtype dtype)
@@ -81,10 +80,11 @@ void tgi_llvm_quirk_keep_load(LLVMValueRef load)
     LLVMSetVolatile(load, true);
 }
 
-/* LLVM's model of this CPU has no post-RA scheduler. */
-void tgi_llvm_quirk_skip_post_ra_scheduler(LLVMValueRef function)
+void tgi_llvm_quirk_skip_post_ra_scheduler(const tgi_llvm_isa *isa,
+                                           LLVMValueRef function)
 {
-    LLVMAddTargetDependentFunctionAttr(function, "tune-cpu", "skylake");
+    LLVMAddTargetDependentFunctionAttr(function, "tune-cpu",
+                                       isa->unscheduled_cpu);
 }
 
 LLVMValueRef tgi_llvm_quirk_pointer_of(LLVMBuilderRef builder,

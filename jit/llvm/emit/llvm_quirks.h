@@ -70,7 +70,8 @@ void tgi_llvm_quirk_keep_load(LLVMValueRef load);
 /* Compiles a function without the post-RA scheduler, which AMD's CPUs have in
    LLVM's model, in an eighth less time. For loops of loads and FMAs, which the
    CPU reorders well by itself. */
-void tgi_llvm_quirk_skip_post_ra_scheduler(LLVMValueRef function);
+void tgi_llvm_quirk_skip_post_ra_scheduler(const tgi_llvm_isa *isa,
+                                           LLVMValueRef function);
 
 /* A pointer from a loop-carried address, as an integer. From pointers, or
    indices, LLVM's loop strength reduction weighs a formula per load, a fifth of

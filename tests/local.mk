@@ -650,6 +650,7 @@ EXTRA_DIST += \
 	tests/support/support.h \
 	tests/support/support_random.h \
 	tests/support/traced.h \
+	tests/support/vector_widths.h \
 	tests/support/word_reader.h
 
 # -- Running -----------------------------------------------------------------

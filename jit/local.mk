@@ -279,6 +279,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_frame.h \
 	jit/llvm/emit/llvm_inst.c \
 	jit/llvm/emit/llvm_inst.h \
+	jit/llvm/emit/llvm_isa.h \
 	jit/llvm/emit/llvm_kernel_state.h \
 	jit/llvm/emit/llvm_lookup.c \
 	jit/llvm/emit/llvm_lookup.h \
@@ -286,6 +287,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_offsets.h \
 	jit/llvm/emit/llvm_program.c \
 	jit/llvm/emit/llvm_program.h \
+	jit/llvm/emit/llvm_quirks.c \
+	jit/llvm/emit/llvm_quirks.h \
 	jit/llvm/emit/llvm_random.c \
 	jit/llvm/emit/llvm_random.h \
 	jit/llvm/emit/llvm_register_transpose.c \
@@ -296,6 +299,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_store_forwarding.h \
 	jit/llvm/emit/llvm_target.c \
 	jit/llvm/emit/llvm_target.h \
+	jit/llvm/emit/llvm_x86.c \
 	jit/llvm/kernel/llvm_kernel.c \
 	jit/llvm/kernel/llvm_kernel.h \
 	jit/llvm/matmul/llvm_columns_step.c \

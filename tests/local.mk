@@ -235,6 +235,7 @@ unit_tests += \
 	tests/codegen/test_llvm_instrument \
 	tests/codegen/test_llvm_loops \
 	tests/codegen/test_llvm_non_temporal \
+	tests/codegen/test_llvm_quirks \
 	tests/codegen/test_llvm_reduce \
 	tests/codegen/test_llvm_target \
 	tests/codegen/test_llvm_transpose
@@ -294,6 +295,9 @@ tests_codegen_test_llvm_non_temporal_LDADD = $(llvm_ldadd)
 tests_codegen_test_llvm_non_temporal_SOURCES = \
 	tests/codegen/test_llvm_non_temporal.c \
 	tests/support/loops_building.h
+tests_codegen_test_llvm_quirks_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_quirks_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_quirks_SOURCES = tests/codegen/test_llvm_quirks.c
 tests_codegen_test_llvm_target_CPPFLAGS = $(llvm_cppflags)
 tests_codegen_test_llvm_target_LDADD = $(llvm_ldadd)
 tests_codegen_test_llvm_target_SOURCES = \
@@ -425,6 +429,7 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_make_dynamic.c \
 	tests/random/random_graph_make_elementwise.c \
 	tests/random/random_graph_make_empty.c \
+	tests/random/random_graph_make_reassign.c \
 	tests/random/random_graph_make_reduce.c \
 	tests/random/random_graph_make_shape.c \
 	tests/random/random_graph_make_state.c \
@@ -510,6 +515,7 @@ tests_support_warm_LDADD = libtgjit.la
 # -- Scripts -----------------------------------------------------------------
 
 script_tests = \
+	tests/scripts/check-architecture.sh \
 	tests/scripts/check-arguments.sh \
 	tests/scripts/check-background.sh \
 	tests/scripts/check-bench.sh \
@@ -673,6 +679,7 @@ EXTRA_DIST += \
 	tests/support/support.h \
 	tests/support/support_random.h \
 	tests/support/traced.h \
+	tests/support/vector_widths.h \
 	tests/support/word_reader.h
 
 # -- Running -----------------------------------------------------------------

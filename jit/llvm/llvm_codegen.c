@@ -43,7 +43,7 @@ static void program_init(tgi_llvm_program *program, LLVMModuleRef module,
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
     tgi_llvm_emitter_init(&program->emitter, module, builder,
-                          program->target->has_avx512);
+                          program->target->isa);
     program->void_type = LLVMVoidTypeInContext(context);
     program->bit = LLVMInt1TypeInContext(context);
     program->i32 = LLVMInt32TypeInContext(context);

@@ -149,27 +149,15 @@ static void emit_frame(exporter *x)
 
 /* -- The floating-point mode ----------------------------------------------- */
 
-/* Calls the intrinsic stmxcsr or ldmxcsr. */
-static void access_mxcsr(exporter *x, const char *name, size_t length,
-                         LLVMValueRef slot)
-{
-    const unsigned id = LLVMLookupIntrinsicID(name, length);
-    LLVMValueRef function =
-        LLVMGetIntrinsicDeclaration(x->k.e->module, id, NULL, 0);
-    LLVMBuildCall2(x->k.b, LLVMGlobalGetValueType(function), function, &slot, 1,
-                   "");
-}
-
 /* Returns the current mode, and sets `wanted` if it differs. */
-static LLVMValueRef exchange_mxcsr(exporter *x, LLVMValueRef slot,
-                                   LLVMValueRef wanted)
+static LLVMValueRef exchange_fp_mode(exporter *x, LLVMValueRef slot,
+                                     LLVMValueRef wanted)
 {
-    static const char get_name[] = "llvm.x86.sse.stmxcsr";
-    static const char set_name[] = "llvm.x86.sse.ldmxcsr";
+    const tgi_llvm_isa *isa = x->k.e->isa;
     LLVMBuilderRef b = x->k.b;
     LLVMTypeRef i32 = x->k.program->i32;
     LLVMValueRef control = LLVMConstInt(i32, TGI_FPENV_CONTROL, false);
-    access_mxcsr(x, get_name, sizeof(get_name) - 1, slot);
+    isa->save_fp_mode(b, slot);
     LLVMValueRef now = LLVMBuildLoad2(b, i32, slot, "");
     LLVMValueRef change =
         LLVMBuildAnd(b, LLVMBuildXor(b, now, wanted, ""), control, "");
@@ -178,7 +166,7 @@ static LLVMValueRef exchange_mxcsr(exporter *x, LLVMValueRef slot,
         &x->k, &differs,
         LLVMBuildICmp(b, LLVMIntNE, change, LLVMConstNull(i32), ""));
     LLVMBuildStore(b, LLVMBuildXor(b, now, change, ""), slot);
-    access_mxcsr(x, set_name, sizeof(set_name) - 1, slot);
+    isa->restore_fp_mode(b, slot);
     tgi_llvm_branch_end(&x->k, &differs);
     return now;
 }
@@ -269,10 +257,10 @@ bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
     find_temporaries(&x);
     LLVMValueRef mode_slot = add_alloca(&x, program->i32);
     emit_frame(&x);
-    LLVMValueRef before = exchange_mxcsr(
+    LLVMValueRef before = exchange_fp_mode(
         &x, mode_slot, LLVMConstInt(program->i32, TGI_FPENV_MODE, false));
     emit_entry_call(&x, entry, n_threads);
-    exchange_mxcsr(&x, mode_slot, before);
+    exchange_fp_mode(&x, mode_slot, before);
     LLVMValueRef failed =
         tgi_llvm_frame_load(program, x.frame, TGI_FRAME_FAILED_CHECK);
     LLVMBuildRet(

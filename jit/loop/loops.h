@@ -305,7 +305,8 @@ static inline int tgi_kernel_dtype(const tgi_kernel_loops *k, uint32_t inst)
  *     SWITCH, CASE … CASE …, SWITCH_END
  *
  * All threads take the same path: the deciding values are uniform and are not
- * overwritten before every thread has read them. A straight-line loop is a
+ * overwritten before every thread has read them. Iterations and cases end with
+ * a barrier, also those without kernels. A straight-line loop is a
  * straight-line group with everything in it; barriers inside have no effect.
  */
 typedef enum tgi_loop_step_kind {

@@ -408,6 +408,21 @@ static tg_status verify_stacks(const tgi_loops *loops,
     return TG_OK;
 }
 
+/* A case or iteration ends with a barrier, also if it has no kernels: epochs,
+   and with them the memory plan, count it on every path. */
+static tg_status verify_end(const tgi_loops *loops, size_t i)
+{
+    const tgi_kernel_loops *k = NULL;
+    const int kind = loops->steps.data[i].kind;
+    const int before = i ? loops->steps.data[i - 1].kind : TGI_STEP_RUN;
+    const bool is_end =
+        kind == TGI_STEP_LOOP_END || kind == TGI_STEP_SWITCH_END ||
+        (kind == TGI_STEP_CASE && before != TGI_STEP_SWITCH);
+    REQUIRE(!is_end || before == TGI_STEP_BARRIER,
+            "no barrier at the end of a case or iteration", i);
+    return TG_OK;
+}
+
 tg_status tgi_loops_verify(const tgi_loops *loops)
 {
     const tgi_kernel_loops *k = NULL;
@@ -424,6 +439,7 @@ tg_status tgi_loops_verify(const tgi_loops *loops)
         if (step->kind >= TGI_STEP_LOOP)
             REQUIRE(step->control.raw - 1 < loops->controls.n,
                     "step operand out of range", i);
+        TGI_TRY(verify_end(loops, i));
     }
     for (size_t i = 0; i < loops->buffers.n; i++)
         REQUIRE(has_dim(loops, loops->buffers.data[i].count),

@@ -51,7 +51,7 @@ Test(llvm_target, a_lesser_cpu_has_a_machine_of_its_own)
     tgi_llvm_target target;
     cr_assert(find("x86-64-v3", 128, &target), "%s", reason);
     cr_expect_neq(target.machine, best.machine);
-    cr_expect_not(target.has_avx512);
+    cr_expect_not(target.isa->has_512_bits);
 }
 
 Test(llvm_target, a_cpu_without_avx2_or_unknown_is_refused)
@@ -71,8 +71,8 @@ Test(llvm_target, unsupported_features_are_refused)
 {
     const tgi_llvm_target best = host();
     tgi_llvm_target target;
-    cr_expect_eq(find("x86-64-v4", 0, &target), best.has_avx512);
-    cr_expect_eq(find(NULL, 512, &target), best.has_avx512);
+    cr_expect_eq(find("x86-64-v4", 0, &target), best.isa->has_512_bits);
+    cr_expect_eq(find(NULL, 512, &target), best.isa->has_512_bits);
     cr_expect_not(find("x86-64-v3", 512, &target));
     /* No CPU has both Intel's and AMD's features. */
     const bool is_intel = find("skylake", 0, &target);

@@ -100,6 +100,8 @@ static const instruction composed_instructions[] = {
     {rg_make_empty, TGI_OP_MATMUL, false},
     {rg_make_empty, TGI_OP_MATMUL, false},
     {rg_make_fail, TGI_OP_FAIL, true},
+    {rg_make_reassign, TGI_OP_ASSIGN, false},
+    {rg_make_reassign, TGI_OP_ASSIGN, false},
 };
 
 /* Instructions for programs with large extents. */

@@ -30,8 +30,7 @@ static inline void compiling_begin(compiling *c)
     c->module = LLVMModuleCreateWithNameInContext("test", context);
     c->builder = LLVMCreateBuilderInContext(context);
     tgi_llvm_target_set_module(&c->target, c->module);
-    tgi_llvm_emitter_init(&c->emitter, c->module, c->builder,
-                          c->target.has_avx512);
+    tgi_llvm_emitter_init(&c->emitter, c->module, c->builder, c->target.isa);
 }
 
 static inline void compiling_end(compiling *c)

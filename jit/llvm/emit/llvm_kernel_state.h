@@ -58,7 +58,7 @@ typedef struct tgi_llvm_kernel {
 
     tgi_llvm_matmul_state matmul;
     tgi_llvm_straightline *straightline; /* NULL: a function of its own */
-    bool loads_are_volatile;             /* see llvm_store_forwarding.c */
+    bool keeps_loads;                    /* see llvm_store_forwarding.c */
     void *memory;                        /* of the arrays */
     tgi_llvm_value *values;              /* by inst */
     /* By access: element offset of the point. */

@@ -15,9 +15,9 @@
 
 static const struct {
     const char *name;
-    bool has_avx512;
+    bool has_512_bits;
 } cpus[] = {
-#define CPU(id, name, has_avx512) {name, has_avx512},
+#define CPU(id, name, has_512_bits) {name, has_512_bits},
 #include "target/cpu.def"
 #undef CPU
 };
@@ -29,22 +29,10 @@ enum { HOST, CPUS = sizeof(cpus) / sizeof(cpus[0]) };
 static struct {
     LLVMTargetRef target;
     char *triple, *cpu, *features;
-    bool has_avx2_fma;
-    bool has_avx512;
+    const tgi_llvm_isa *isa; /* NULL: not one that compiled code can use */
     char failure[256]; /* "": none */
     pthread_key_t machines;
 } host;
-
-static bool host_has_feature(const char *feature)
-{
-    const size_t length = strlen(feature);
-    for (const char *at = host.features; (at = strstr(at, feature));
-         at += length)
-        if (at != host.features && at[-1] == '+' &&
-            (at[length] == ',' || at[length] == '\0'))
-            return true;
-    return false;
-}
 
 static void dispose_machines(void *thread_machines);
 
@@ -53,11 +41,7 @@ static void init_host(void)
     host.triple = LLVMGetDefaultTargetTriple();
     host.cpu = LLVMGetHostCPUName();
     host.features = LLVMGetHostCPUFeatures();
-    host.has_avx2_fma = host_has_feature("avx2") && host_has_feature("fma");
-    host.has_avx512 =
-        host_has_feature("avx512f") && host_has_feature("avx512bw") &&
-        host_has_feature("avx512cd") && host_has_feature("avx512dq") &&
-        host_has_feature("avx512vl");
+    host.isa = tgi_llvm_isa_of_features(host.features);
     char *reason = NULL;
     if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter())
         snprintf(host.failure, sizeof(host.failure),
@@ -182,18 +166,16 @@ bool tgi_llvm_target_init(const char *name, unsigned vector_bits,
         snprintf(message, n, "%s", host.failure);
         return false;
     }
-    if (!host.has_avx2_fma) {
+    if (!host.isa) {
         snprintf(message, n,
-                 "the host CPU '%s' lacks AVX2 or FMA, which compiled code "
-                 "needs",
-                 host.cpu);
+                 "the host CPU '%s' lacks %s, which compiled code needs",
+                 host.cpu, tgi_llvm_isa_needed);
         return false;
     }
     if (cpu == CPUS) {
         snprintf(message, n,
-                 "CPU '%s' is unknown, or lacks AVX2 or FMA, which compiled "
-                 "code needs",
-                 name);
+                 "CPU '%s' is unknown, or lacks %s, which compiled code needs",
+                 name, tgi_llvm_isa_needed);
         return false;
     }
     if (vector_bits != 0 && vector_bits != 128 && vector_bits != 256 &&
@@ -207,9 +189,10 @@ bool tgi_llvm_target_init(const char *name, unsigned vector_bits,
         .machine = thread_machine(cpu),
         .cpu = cpu == HOST ? host.cpu : cpus[cpu].name,
         .features = cpu == HOST ? host.features : "",
-        .has_avx512 = cpu == HOST ? host.has_avx512 : cpus[cpu].has_avx512,
+        .isa = cpu == HOST ? host.isa
+                           : tgi_llvm_isa_of_cpu(cpus[cpu].has_512_bits),
     };
-    if (vector_bits == 512 && !out->has_avx512) {
+    if (vector_bits == 512 && !out->isa->has_512_bits) {
         snprintf(message, n, "CPU '%s' has no 512-bit vectors", out->cpu);
         return false;
     }
@@ -255,10 +238,4 @@ void tgi_llvm_target_set_function(const tgi_llvm_target *target,
     set_attribute(function, "frame-pointer", "all");
     if (LLVMGetLinkage(function) == LLVMExternalLinkage)
         LLVMSetVisibility(function, LLVMHiddenVisibility);
-}
-
-/* LLVM's model of this CPU has no post-RA scheduler; those of AMD's CPUs do. */
-void tgi_llvm_target_skip_post_ra_scheduler(LLVMValueRef function)
-{
-    set_attribute(function, "tune-cpu", "skylake");
 }

@@ -24,6 +24,7 @@
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_offsets.h"
 #include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
 #include "llvm/rows/llvm_fission.h"
 #include "llvm/rows/llvm_non_temporal.h"
@@ -146,12 +147,6 @@ static void set_point(tgi_llvm_kernel *k, const odometer *o)
             axis == k->schedule->vector_axis ? NULL : o->index[axis];
 }
 
-/* True if the body is split into several loops. */
-static bool is_fissioned(const tgi_llvm_kernel *k)
-{
-    return k->schedule->phases[0].fission.n_parts > 1;
-}
-
 static bool is_one_row(const odometer *o)
 {
     int64_t n;
@@ -171,9 +166,8 @@ static void emit_items(tgi_llvm_kernel *k)
     for (int axis = 0; axis < o.n; axis++)
         o.extent[axis] = n_items_along(k, axis, item_extent[axis]);
     delinearise(k, &o, k->begin);
-    /* A fissioned body stays in a loop over items: without it, LLVM hoists its
-       constants and spills them, and Black-Scholes takes 10 % longer. */
-    if (divides_rows && is_one_row(&o) && !is_fissioned(k)) {
+    if (divides_rows && is_one_row(&o) &&
+        !tgi_llvm_quirk_keeps_item_loop(k->schedule)) {
         set_point(k, &o);
         emit_row_items(k, k->begin, LLVMBuildSub(k->b, k->end, k->begin, ""));
         return;

@@ -15,8 +15,7 @@
  * the caller passes a padded copy of that row.
  *
  * The loop over k carries two addresses as integers; the loop over
- * micro-kernels carries nothing. Otherwise LLVM's loop strength reduction
- * weighs a formula per load, which takes a fifth of the compile time.
+ * micro-kernels carries nothing (tgi_llvm_quirk_pointer_of).
  */
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
@@ -26,6 +25,7 @@
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_offsets.h"
 #include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
 #include "llvm/matmul/llvm_matmul.h"
 #include "llvm/reduce/llvm_reduce.h"
@@ -110,7 +110,7 @@ typedef struct function_state {
 
 static LLVMValueRef as_pointer(const function_state *t, LLVMValueRef number)
 {
-    return LLVMBuildIntToPtr(t->k->b, number, t->k->program->pointer, "");
+    return tgi_llvm_quirk_pointer_of(t->k->b, t->k->program->pointer, number);
 }
 
 /* The address of row r. */
@@ -323,7 +323,7 @@ static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
     LLVMSetLinkage(function, LLVMInternalLinkage);
     tgi_llvm_target_set_function(k->program->target, function,
                                  tgi_llvm_vector_bits(k));
-    tgi_llvm_target_skip_post_ra_scheduler(function);
+    tgi_llvm_quirk_skip_post_ra_scheduler(k->e->isa, function);
     define_function(k, function, height);
     return function;
 }

@@ -23,6 +23,7 @@
 #include "tgjit/ops.h"
 #include "tgjit/ops_arrange.h"
 #include "tgjit/ops_conv.h"
+#include "tgjit/ops_cumulative.h"
 #include "tgjit/ops_nn.h"
 #include "tgjit/ops_random.h"
 #include "tgjit/ops_statistics.h"

@@ -143,6 +143,7 @@ libtgjit_core_la_SOURCES += \
 	src/build/build_number.c \
 	src/build/build_random.c \
 	src/build/build_conv.c \
+	src/build/build_scan.c \
 	src/build/build_reduce.c \
 	src/build/build_shape.c \
 	src/build/einsum.h \
@@ -186,6 +187,8 @@ libtgjit_core_la_SOURCES += \
 	src/interp/kernel_gather.c \
 	src/interp/kernel_index.c \
 	src/interp/kernel_index_type.h \
+	src/interp/kernel_scan.c \
+	src/interp/kernel_scan_type.h \
 	src/interp/kernel_conv.c \
 	src/interp/kernel_conv_type.h \
 	src/interp/kernel_matmul.c \
@@ -226,6 +229,7 @@ libtgjit_core_la_SOURCES += \
 	src/gradient/gradient_index.c \
 	src/gradient/gradient_loop.c \
 	src/gradient/gradient_conv.c \
+	src/gradient/gradient_scan.c \
 	src/gradient/gradient_matmul.c \
 	src/gradient/gradient_primitives.h \
 	src/gradient/gradient_reason.c \
@@ -323,6 +327,7 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_control.c \
 	src/front/ops/ops_control.h \
 	src/front/ops/ops_conv.c \
+	src/front/ops/ops_cumulative.c \
 	src/front/ops/ops_custom.c \
 	src/front/ops/ops_derivative.c \
 	src/front/ops/ops_einsum.c \

@@ -31,6 +31,7 @@ unit_tests = \
 	tests/api/test_dataset \
 	tests/api/test_dlpack \
 	tests/api/test_dynamic \
+	tests/api/test_cumulative \
 	tests/api/test_einsum_values \
 	tests/api/test_explain \
 	tests/api/test_export \
@@ -430,6 +431,7 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_make_elementwise.c \
 	tests/random/random_graph_make_empty.c \
 	tests/random/random_graph_make_reassign.c \
+	tests/random/random_graph_make_window.c \
 	tests/random/random_graph_make_reduce.c \
 	tests/random/random_graph_make_shape.c \
 	tests/random/random_graph_make_state.c \

@@ -70,6 +70,10 @@ static void put_inst(tgi_strbuf *key, const tgi_inst *inst)
     for (int i = 0; i < inst->n_operands; i++)
         put(key, inst->operands[i]);
     switch ((tgi_inst_kind)inst->kind) {
+    case TGI_INST_CARRIED:
+        put(key, inst->number);
+        put(key, inst->bits);
+        break;
     case TGI_INST_CONSTANT:
         put(key, inst->bits);
         break;

@@ -281,6 +281,7 @@ static void find_roots(tgi_task *task, tgi_expr_root *out_roots[2])
     out_roots[0] = &task->value;
     out_roots[1] = tgi_task_is_reduction(task)      ? &task->reduce.rhs
                    : task->kind == TGI_TASK_SCATTER ? &task->scatter.indices
+                   : task->kind == TGI_TASK_SCAN    ? &task->scan.addend
                                                     : NULL;
 }
 

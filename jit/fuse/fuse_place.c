@@ -222,7 +222,7 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
         .is_closed =
             task->kind == TGI_TASK_CHECK || task->kind == TGI_TASK_HOST ||
             task->kind == TGI_TASK_REGION || task->kind == TGI_TASK_PACK ||
-            task->kind == TGI_TASK_SCATTER ||
+            task->kind == TGI_TASK_SCATTER || task->kind == TGI_TASK_SCAN ||
             (tgi_task_has_source(task) && !is_columns_matmul(task)),
         .has_reduction = task->kind == TGI_TASK_REDUCE,
         .has_matmul = is_columns_matmul(task),

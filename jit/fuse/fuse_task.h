@@ -15,6 +15,7 @@ typedef enum tgi_task_kind {
     TGI_TASK_EPILOGUE, /* a REDUCE that has become a reduction epilogue */
     TGI_TASK_PACK,     /* stores an operand of a matmul in packed panels */
     TGI_TASK_SCATTER,  /* stores updates at their indices, in order */
+    TGI_TASK_SCAN,     /* stores a linear scan */
     TGI_TASK_CHECK,    /* checks the indices of a gather or scatter */
     TGI_TASK_HOST,     /* a print, failed assert or host call */
     TGI_TASK_REGION    /* a branch or loop */
@@ -63,6 +64,10 @@ typedef struct tgi_task_scatter {
     tgi_dim index_stride; /* of the indexed axis */
 } tgi_task_scatter;
 
+typedef struct tgi_task_scan {
+    tgi_expr_root addend; /* `value` is the factor */
+} tgi_task_scan;
+
 typedef struct tgi_task {
     uint8_t kind;
     tgi_ref node; /* whose value is stored or checked, or which runs */
@@ -87,6 +92,7 @@ typedef struct tgi_task {
         tgi_task_reduce reduce;   /* REDUCE, EPILOGUE */
         tgi_task_pack pack;       /* PACK */
         tgi_task_scatter scatter; /* SCATTER */
+        tgi_task_scan scan;       /* SCAN */
     };
 } tgi_task;
 

@@ -105,6 +105,7 @@ static uint32_t compute_inline_cost(const tgi_fuse_state *s, tgi_ref ref)
     uint32_t first = 0, end = tgi_fuse_is_view(node) ? 1 : node->n_inputs;
     switch (tgi_op_table[node->op].cls) {
     case TGI_OPCLASS_REDUCE:
+    case TGI_OPCLASS_SCAN:
     case TGI_OPCLASS_MATMUL:
     case TGI_OPCLASS_CONV:
         return TGI_COST_CHEAP + 1;
@@ -318,6 +319,7 @@ static tgi_value_class classify(const tgi_fuse_state *s, tgi_ref ref)
     }
     switch (tgi_op_table[node->op].cls) {
     case TGI_OPCLASS_REDUCE:
+    case TGI_OPCLASS_SCAN:
     case TGI_OPCLASS_MATMUL:
     case TGI_OPCLASS_CONV:
         return TGI_VALUE_MATERIALISED;

@@ -258,6 +258,57 @@ uint32_t tgi_loop_builder_op(tgi_loop_builder *b, int op, int n,
     return add_operation(b, inst);
 }
 
+/* The bits of -0 (integers: 0) or 1. */
+static uint64_t start_bits(int dtype, bool is_one)
+{
+    union {
+        float f32;
+        double f64;
+        uint64_t bits;
+    } start = {.bits = 0};
+    if (dtype == TG_F32)
+        start.f32 = is_one ? 1.0f : -0.0f;
+    else if (dtype == TG_F64)
+        start.f64 = is_one ? 1.0 : -0.0;
+    else
+        start.bits = is_one;
+    return start.bits;
+}
+
+uint32_t tgi_loop_builder_linear_step(tgi_loop_builder *b, uint32_t factor,
+                                      uint32_t addend, bool starts_at_one,
+                                      bool has_steps, tgi_ref node)
+{
+    const int dtype = b->loops->insts.data[addend].dtype;
+    const uint64_t bits = start_bits(dtype, starts_at_one);
+    const uint32_t previous =
+        has_steps ? add_inst(b,
+                             (tgi_inst){.kind = TGI_INST_CARRIED,
+                                        .dtype = (uint8_t)dtype,
+                                        .bits = bits,
+                                        .node = node},
+                             b->inner_axes)
+                  : add_constant(b, dtype, bits, node);
+    if (!previous)
+        return 0;
+    uint32_t result;
+    if (tgi_dtype_is(dtype, TGI_CLASS_FLOAT)) {
+        result = tgi_loop_builder_op(
+            b, TGI_OP_FMA, 3, (const uint32_t[]){factor, previous, addend},
+            node);
+    } else {
+        const uint32_t product = tgi_loop_builder_op(
+            b, TGI_OP_MUL, 2, (const uint32_t[]){factor, previous}, node);
+        result = product ? tgi_loop_builder_op(
+                               b, TGI_OP_ADD, 2,
+                               (const uint32_t[]){product, addend}, node)
+                         : 0;
+    }
+    if (has_steps)
+        b->loops->insts.data[previous].number = result;
+    return result;
+}
+
 uint32_t tgi_loop_builder_reload(tgi_loop_builder *b, uint32_t number,
                                  tgi_ref node)
 {

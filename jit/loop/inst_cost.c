@@ -35,6 +35,7 @@ tgi_cost tgi_inst_cost(const tgi_kernel_loops *kernel, const tgi_inst *inst,
         return tgi_cost_of_simple(TGI_COST_POSITION);
     case TGI_INST_CONSTANT:
     case TGI_INST_EXTENT:
+    case TGI_INST_CARRIED:
     case TGI_INST_REDUCED:
         break;
     }

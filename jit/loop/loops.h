@@ -19,7 +19,7 @@
  *   COLUMNS  the last outer axis. Reductions run along the inner axis in
  *            order, in blocks of TGI_BLOCK_ROWS; only the first phase sweeps
  *            it. A kernel that only packs a matrix into panels, or scatters
- *            along the inner axis, is also COLUMNS.
+ *            or scans along the inner axis, is also COLUMNS.
  *
  * Extents and strides are tgi_dims: known numbers, or symbolic expressions
  * whose values are in the frame of a call. Positions have 64 bits.
@@ -140,6 +140,8 @@ typedef enum tgi_inst_kind {
     TGI_INST_IN_RANGE, /* bool: the integer is in 0 … dim - 1 */
     TGI_INST_OFFSET,   /* i64: entry of offset table `number` at the inner
                           index; COLUMNS only */
+    TGI_INST_CARRIED,  /* value of inst `number`, which may follow, at the
+                          previous inner index; at the first one, `bits` */
     TGI_INST_REDUCED   /* result of reduction `number`, of this phase or an
                           earlier one */
 } tgi_inst_kind;
@@ -169,7 +171,7 @@ typedef struct tgi_inst {
     uint16_t phase;
     uint32_t operands[3];
     uint32_t number; /* LOAD, POSITION: its access; OFFSET: its table;
-                        REDUCED: its reduction */
+                        REDUCED: its reduction; CARRIED: an inst */
     union {
         uint64_t bits;
         tgi_dim dim;

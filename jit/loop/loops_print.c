@@ -153,6 +153,14 @@ static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
     case TGI_INST_OFFSET:
         print_offset_table(loops, &k->offsets.data[inst->number], out);
         break;
+    case TGI_INST_CARRIED: {
+        char text[64];
+        tgi_dtype_format((tg_dtype)inst->dtype, &inst->bits, text,
+                         sizeof(text));
+        tgi_strbuf_addf(out, "carried %s %%%u from %s",
+                        dtype_name(inst->dtype), inst->number, text);
+        break;
+    }
     case TGI_INST_REDUCED:
         tgi_strbuf_addf(out, "reduced #%u", inst->number);
         break;

@@ -161,6 +161,18 @@ static tg_status verify_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
         REQUIRE(inst->level == TGI_LEVEL_INNER && inst->dtype == TG_I64,
                 "offset is not an i64 of level INNER", i);
         break;
+    case TGI_INST_CARRIED:
+        REQUIRE(k->vectors == TGI_COLUMNS && k->reductions.n == 0 &&
+                    !k->is_straightline && k->has_inner,
+                "a carried value outside a scan", i);
+        REQUIRE(inst->number > 0 && inst->number < k->insts.n &&
+                    k->insts.data[inst->number].dtype == inst->dtype,
+                "carried inst out of range", i);
+        REQUIRE(inst->level == TGI_LEVEL_INNER &&
+                    k->insts.data[inst->number].level == TGI_LEVEL_INNER &&
+                    k->insts.data[inst->number].phase == inst->phase,
+                "a carried value that is not of level INNER", i);
+        break;
     case TGI_INST_REDUCED:
         REQUIRE(inst->number < k->reductions.n, "reduction out of range", i);
         REQUIRE(inst->level >= TGI_LEVEL_POINT, "reduced above level POINT", i);

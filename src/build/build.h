@@ -151,6 +151,12 @@ tgi_ref tgi_build_mean(tgi_builder *b, tgi_ref x, tg_axes axes);
 /* `op` is ARGMAX or ARGMIN. */
 tgi_ref tgi_build_arg_reduce(tgi_builder *b, tgi_op op, tgi_ref x, int axis);
 tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags);
+/* x with one axis in reverse order; the axis is valid. */
+tgi_ref tgi_build_reverse(tgi_builder *b, tgi_ref x, int axis);
+/* h[i] = x[i] * h[i-1] + y[i] along an axis, where the element before the first
+   is 1 or -0; x and y broadcast. */
+tgi_ref tgi_build_linear_scan(tgi_builder *b, tgi_ref x, tgi_ref y, int axis,
+                              bool starts_at_one);
 /* Sliding windows over n axes; appends an axis for each, in axis order. */
 tgi_ref tgi_build_window(tgi_builder *b, tgi_ref x, int n, const int *axes,
                          const int64_t *sizes, const int64_t *strides,

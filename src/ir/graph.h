@@ -91,6 +91,13 @@ typedef struct tgi_attr_matmul {
     int64_t flags; /* tg_matmul_flags */
 } tgi_attr_matmul;
 
+/* LINEAR_SCAN: the axis, and whether the element before the first is 1, not
+   -0. */
+typedef struct tgi_attr_scan {
+    int64_t axis;
+    int64_t starts_at_one;
+} tgi_attr_scan;
+
 /* WINDOW: by axis of the operand, the elements of a window, the distance of
    windows and that of their elements; size 0: the axis has no windows. */
 typedef struct tgi_attr_window {

@@ -341,6 +341,7 @@ static bool verify_result(tgi_verifier *v)
 #define RULE_VIEW(name) tgi_verify_##name
 #define RULE_INDEX(name) tgi_verify_##name
 #define RULE_REDUCE(name) tgi_verify_reduce
+#define RULE_SCAN(name) tgi_verify_scan
 #define RULE_MATMUL(name) tgi_verify_matmul
 #define RULE_CONV(name) tgi_verify_conv
 #define RULE_RANDOM(name) tgi_verify_##name
@@ -381,6 +382,7 @@ static const uint8_t attr_bytes[TGI_OPS] = {
     [TGI_OP_ARGMIN] = sizeof(tgi_attr_index),
     [TGI_OP_MATMUL] = sizeof(tgi_attr_matmul),
     [TGI_OP_CONV] = sizeof(tgi_attr_conv),
+    [TGI_OP_LINEAR_SCAN] = sizeof(tgi_attr_scan),
     [TGI_OP_CALL] = sizeof(tgi_attr_call),
     [TGI_OP_RESULT] = sizeof(tgi_attr_index),
 };

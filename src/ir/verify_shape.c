@@ -346,6 +346,17 @@ bool tgi_verify_reduce(tgi_verifier *v)
     return check_shape(v, n, dims);
 }
 
+bool tgi_verify_scan(tgi_verifier *v)
+{
+    const tgi_attr_scan *attr = v->node->attr;
+    if (!check_axis(v, attr->axis, v->shape->rank))
+        return false;
+    if (attr->starts_at_one & ~INT64_C(1))
+        return tgi_verify_fail(v, "has an invalid start");
+    return check_shape(v, input_shape(v, 0)->rank, input_shape(v, 0)->dims) &&
+           check_shape(v, input_shape(v, 1)->rank, input_shape(v, 1)->dims);
+}
+
 bool tgi_verify_matmul(tgi_verifier *v)
 {
     const tgi_shape *a = input_shape(v, 0), *b = input_shape(v, 1);

@@ -49,6 +49,7 @@ static tg_value build_elementwise(tgi_op op, const tg_operand *operands,
 #define DEFINE_REDUCE(ID, name)
 #define DEFINE_MATMUL(ID, name)
 #define DEFINE_CONV(ID, name)
+#define DEFINE_SCAN(ID, name)
 #define DEFINE_RANDOM(ID, name)
 #define DEFINE_STATE(ID, name)
 #define DEFINE_EFFECT(ID, name)

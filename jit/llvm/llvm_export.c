@@ -231,8 +231,9 @@ static void emit_team_call(exporter *x, LLVMValueRef entry, int n_threads)
 #undef TEXT_OF
 }
 
-static void emit_entry_call(exporter *x, LLVMValueRef entry, int n_threads)
+static void emit_entry_call(exporter *x, LLVMValueRef entry)
 {
+    const int n_threads = x->export->n_threads;
     const tgi_llvm_program *program = x->k.program;
     LLVMValueRef arguments[] = {x->frame, tgi_llvm_const_i64(program, 0),
                                 tgi_llvm_const_i64(program, 1)};
@@ -244,7 +245,7 @@ static void emit_entry_call(exporter *x, LLVMValueRef entry, int n_threads)
 }
 
 bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
-                            const tgi_codegen_export *export, int n_threads)
+                            const tgi_codegen_export *export)
 {
     tgi_llvm_emitter *e = &program->emitter;
     exporter x = {.k = {.program = program, .e = e, .b = e->builder},
@@ -259,7 +260,7 @@ bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
     emit_frame(&x);
     LLVMValueRef before = exchange_fp_mode(
         &x, mode_slot, LLVMConstInt(program->i32, TGI_FPENV_MODE, false));
-    emit_entry_call(&x, entry, n_threads);
+    emit_entry_call(&x, entry);
     exchange_fp_mode(&x, mode_slot, before);
     LLVMValueRef failed =
         tgi_llvm_frame_load(program, x.frame, TGI_FRAME_FAILED_CHECK);

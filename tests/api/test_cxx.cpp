@@ -199,6 +199,19 @@ Test(cxx, shapes_are_brace_lists)
     check_nothing_is_alive();
 }
 
+/* Commas inside braces are not separators of extents. */
+static void check_extents(tg_dims dims)
+{
+    cr_assert_eq(dims.size(), 2u);
+    cr_assert_eq(dims.begin()[0], 3);
+    cr_assert_eq(dims.begin()[1], 4);
+}
+
+Test(cxx, extents_may_have_braces)
+{
+    check_extents(TG_DIMS((int64_t)tg_dims{1, 2, 3}.size(), 4));
+}
+
 Test(cxx, reductions_take_axes)
 {
     tg_context *ctx = tg_context_create(NULL);

@@ -4,9 +4,10 @@
  * comment states what LLVM does with plain IR, and what that costs.
  *
  * tests/codegen/test_llvm_quirks.c compiles the plain IR and fails as soon as
- * LLVM generates good code for it: then the workaround can go. Only
- * tgi_llvm_quirk_keeps_item_loop has no such test; it needs a body as large as
- * that of Black-Scholes.
+ * LLVM generates good code for it: then the workaround can go. Two workarounds
+ * have no such test, because no small IR was found that shows them, only times:
+ * tgi_llvm_quirk_keeps_item_loop, and the order of stores in
+ * llvm_fission_loop.c, which is not a function.
  */
 #ifndef TGI_LLVM_QUIRKS_H
 #define TGI_LLVM_QUIRKS_H

@@ -11,9 +11,9 @@
 TG_BEGIN_DECLS
 
 /*
- * Class indices as rows of n_classes elements: 1 at the index, else 0. The
- * result has the axes of `indices`, an integer operand, followed by the classes.
- * The row of an index out of range, such as -1, is zero.
+ * Class indices (integers) as rows of n_classes elements: 1 at the index, else
+ * 0. The result has the axes of `indices`, followed by that of the classes. The
+ * row of an index out of range, such as -1, is zero.
  */
 TG_API tg_value tg_one_hot_at(tg_operand indices, int64_t n_classes,
                               tg_dtype dtype, tg_site site);

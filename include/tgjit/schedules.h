@@ -4,8 +4,8 @@
  * of the step's graph. `step` is an integer scalar that counts updates from 0,
  * such as the member `steps` of an optimiser's state before the update:
  *
- *     tg_value rate = tg_warm_up(r->adam.steps, 100,
- *                                tg_cosine_decay(r->adam.steps, 1e-3, 5000, 0));
+ *     tg_value decay = tg_cosine_decay(r->adam.steps, 1e-3, 5000, 0);
+ *     tg_value rate = tg_warm_up(r->adam.steps, 100, decay);
  *     tg_minimise(loss, rate, rule, &model_optimiser_type, &r->net, &r->adam);
  *
  * The rates are f64 scalars. A constant rate is a plain number.

@@ -55,8 +55,9 @@ tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype);
 tgi_ref tgi_build_number(tgi_builder *b, tg_dtype dtype, tg_dtype c_dtype,
                          tgi_number number);
 
-/* A scalar of the dtype of x; 0 if x is 0. */
+/* A scalar of the dtype of x, 0 if x is 0; an f64 scalar. */
 tgi_ref tgi_build_number_like(tgi_builder *b, tgi_ref x, double value);
+tgi_ref tgi_build_f64(tgi_builder *b, double value);
 
 /* A number argument whose value is known while tracing (TG_STATIC). */
 tgi_ref tgi_build_static_number(tgi_builder *b, tg_dtype dtype,

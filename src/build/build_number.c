@@ -183,3 +183,9 @@ tgi_ref tgi_build_number_like(tgi_builder *b, tgi_ref x, double value)
     return tgi_build_number(b, dtype, dtype,
                             (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
 }
+
+tgi_ref tgi_build_f64(tgi_builder *b, double value)
+{
+    return tgi_build_number(b, TG_F64, TG_F64,
+                            (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
+}

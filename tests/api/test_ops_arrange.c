@@ -139,7 +139,8 @@ Test(ops_arrange, an_unknown_extent_is_compared_with_the_parts_at_the_call)
     session_begin(&s);
     tg_function *f = tg_function_create(
         s.ctx, unstack_three, NULL, TG_SIGNATURE(TG_SPEC(TG_F32, TG_UNKNOWN)));
-    tg_tensor *three = f32_vector(s.ctx, 5, 6, 7), *two = f32_vector(s.ctx, 5, 6);
+    tg_tensor *three = f32_vector(s.ctx, 5, 6, 7);
+    tg_tensor *two = f32_vector(s.ctx, 5, 6);
     check_f32(call_one(f, TG_ARGS(three)), 7);
     check_fails(tg_call(f, TG_ARGS(two), TG_RESULTS(NULL)), TG_ERROR_SHAPE,
                 "unstack", "2", "3");

@@ -471,6 +471,43 @@ Test(optimiser, training_continues_from_a_file)
     session_end(&s);
 }
 
+/* Also states whose rule has fewer moments. */
+Test(optimiser, a_training_of_any_rule_can_be_an_argument)
+{
+    session s;
+    session_begin(&s);
+    for (int i = 0; i < N_RULES; i++) {
+        setup all = large_setup(s.ctx, rule_number(i).rule);
+        setup other = large_setup(s.ctx, rule_number(i).rule);
+        tg_function *f =
+            tg_function_create(s.ctx, step_of_argument, &all, NULL);
+        tg_function *g = tg_function_create(s.ctx, step, &other, NULL);
+        tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(8, ROWS),
+                                        tg_seeded(tg_normal(0, 1), 1));
+        tg_tensor *y = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(8, COLUMNS),
+                                        tg_seeded(tg_normal(0, 1), 2));
+        float weights[2][ROWS * COLUMNS];
+        check_works(tg_variable_get(all.r.net.weights, weights[0],
+                                    sizeof weights[0]));
+        check_works(tg_variable_set(other.r.net.weights, weights[0],
+                                    sizeof weights[0]));
+        call_only(f, TG_ARGS(tg_bundle_of(&training_type, &all.r), x, y));
+        call_only(g, TG_ARGS(x, y));
+        check_works(tg_variable_get(all.r.net.weights, weights[0],
+                                    sizeof weights[0]));
+        check_works(tg_variable_get(other.r.net.weights, weights[1],
+                                    sizeof weights[1]));
+        cr_assert_arr_eq(weights[0], weights[1], sizeof weights[0]);
+        tg_tensor_release(y);
+        tg_tensor_release(x);
+        tg_function_release(g);
+        tg_function_release(f);
+        tg_bundle_release(&training_type, &other.r);
+        tg_bundle_release(&training_type, &all.r);
+    }
+    session_end(&s);
+}
+
 Test(optimiser, the_state_has_only_the_moments_of_its_rule)
 {
     session s;

@@ -233,28 +233,6 @@ tg_value tg_pad_at(tg_operand x, int axis, int64_t low, int64_t high,
     return tgi_operation_end(&o, result);
 }
 
-tg_value tg_concat_at(int axis, const tg_operand *parts, size_t n_parts,
-                      tg_site site)
-{
-    tgi_operation o;
-    tgi_ref result = 0;
-    TGI_VEC(tgi_ref) refs = {0};
-    if (tgi_operation_begin(&o, "concat", site)) {
-        if (n_parts && !parts)
-            tgi_build_fail(&o.b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
-                           "parts are NULL");
-        else if (!tgi_vec_reserve(&refs, n_parts + 1))
-            tgi_error_memory();
-        else {
-            for (size_t i = 0; i < n_parts; i++)
-                refs.data[i] = tgi_operation_operand(&o, parts[i]);
-            result = tgi_build_concat(&o.b, axis, refs.data, n_parts);
-        }
-    }
-    tgi_vec_deinit(&refs);
-    return tgi_operation_end(&o, result);
-}
-
 tg_value tg_gather_at(tg_operand x, tg_operand indices, int axis,
                       tg_gather_mode mode, tg_site site)
 {

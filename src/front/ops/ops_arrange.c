@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_arrange.c - one_hot, stack, unstack and roll, composed of comparisons,
- * slices, reshapes and concats.
+ * ops_arrange.c - concat, and one_hot, stack, unstack and roll, composed of
+ * comparisons, slices, reshapes and concats.
  */
 #include "tgjit/ops_arrange.h"
 
@@ -51,7 +51,7 @@ tg_value tg_one_hot_at(tg_operand indices, int64_t n_classes, tg_dtype dtype,
     return tgi_operation_end(&o, result);
 }
 
-/* -- Stack and unstack ----------------------------------------------------- */
+/* -- Concat, stack and unstack --------------------------------------------- */
 
 /* x with an axis of extent 1 inserted before `axis`, which may be its rank. */
 static tgi_ref insert_axis(tgi_builder *b, tgi_ref x, int axis)
@@ -61,7 +61,9 @@ static tgi_ref insert_axis(tgi_builder *b, tgi_ref x, int axis)
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
     tgi_dim dims[TG_MAX_RANK + 1];
     for (int i = 0; i <= shape->rank; i++)
-        dims[i] = i < axis ? shape->dims[i] : i == axis ? 1 : shape->dims[i - 1];
+        dims[i] = i < axis    ? shape->dims[i]
+                  : i == axis ? 1
+                              : shape->dims[i - 1];
     return tgi_build_reshape(b, x, shape->rank + 1, dims);
 }
 
@@ -89,13 +91,13 @@ static tgi_ref build_stack(tgi_builder *b, int axis, tgi_ref *parts, size_t n)
     return tgi_build_concat(b, at, parts, n);
 }
 
-tg_value tg_stack_at(int axis, const tg_operand *parts, size_t n_parts,
-                     tg_site site)
+static tg_value join(const char *name, bool is_stack, int axis,
+                     const tg_operand *parts, size_t n_parts, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
     TGI_VEC(tgi_ref) refs = {0};
-    if (tgi_operation_begin(&o, "stack", site)) {
+    if (tgi_operation_begin(&o, name, site)) {
         if (n_parts && !parts)
             tgi_build_fail(&o.b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
                            "parts are NULL");
@@ -104,11 +106,25 @@ tg_value tg_stack_at(int axis, const tg_operand *parts, size_t n_parts,
         else {
             for (size_t i = 0; i < n_parts; i++)
                 refs.data[i] = tgi_operation_operand(&o, parts[i]);
-            result = build_stack(&o.b, axis, refs.data, n_parts);
+            result = is_stack
+                         ? build_stack(&o.b, axis, refs.data, n_parts)
+                         : tgi_build_concat(&o.b, axis, refs.data, n_parts);
         }
     }
     tgi_vec_deinit(&refs);
     return tgi_operation_end(&o, result);
+}
+
+tg_value tg_concat_at(int axis, const tg_operand *parts, size_t n_parts,
+                      tg_site site)
+{
+    return join("concat", false, axis, parts, n_parts, site);
+}
+
+tg_value tg_stack_at(int axis, const tg_operand *parts, size_t n_parts,
+                     tg_site site)
+{
+    return join("stack", true, axis, parts, n_parts, site);
 }
 
 /* Slice i of the axis, without the axis. */

@@ -106,20 +106,29 @@ static tgi_ref build_attention(tgi_operation *o, tgi_ref x, tgi_ref context,
                              layer->output.bias);
 }
 
+/* `mask` may be NULL. */
+static tg_value attend(const char *name, tg_operand x, tg_operand context,
+                       const tg_operand *mask, const tg_attention_layer *layer,
+                       int n_heads, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref result = 0;
+    if (tgi_operation_begin(&o, name, site) && tgi_layer_check(&o, layer)) {
+        tgi_ref queries = tgi_operation_operand(&o, x);
+        tgi_ref keys = tgi_operation_operand(&o, context);
+        tgi_ref is_seen = mask ? tgi_operation_operand(&o, *mask) : 0;
+        if (is_seen || !mask)
+            result = build_attention(&o, queries, keys, is_seen, layer,
+                                     n_heads);
+    }
+    return tgi_operation_end(&o, result);
+}
+
 tg_value tg_attention_at(tg_operand x, tg_operand context,
                          const tg_attention_layer *layer, int n_heads,
                          tg_site site)
 {
-    tgi_operation o;
-    tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "attention", site) &&
-        tgi_layer_check(&o, layer)) {
-        tgi_ref queries = tgi_operation_operand(&o, x);
-        result = build_attention(&o, queries,
-                                 tgi_operation_operand(&o, context), 0, layer,
-                                 n_heads);
-    }
-    return tgi_operation_end(&o, result);
+    return attend("attention", x, context, NULL, layer, n_heads, site);
 }
 
 tg_value tg_masked_attention_at(tg_operand x, tg_operand context,
@@ -127,18 +136,7 @@ tg_value tg_masked_attention_at(tg_operand x, tg_operand context,
                                 const tg_attention_layer *layer, int n_heads,
                                 tg_site site)
 {
-    tgi_operation o;
-    tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "masked_attention", site) &&
-        tgi_layer_check(&o, layer)) {
-        tgi_ref queries = tgi_operation_operand(&o, x);
-        tgi_ref keys = tgi_operation_operand(&o, context);
-        tgi_ref is_seen = tgi_operation_operand(&o, mask);
-        if (is_seen)
-            result = build_attention(&o, queries, keys, is_seen, layer,
-                                     n_heads);
-    }
-    return tgi_operation_end(&o, result);
+    return attend("masked_attention", x, context, &mask, layer, n_heads, site);
 }
 
 tg_value tg_causal_mask_at(int64_t n, tg_site site)

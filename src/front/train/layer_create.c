@@ -6,7 +6,6 @@
 
 #include <string.h>
 
-#include "base/alloc.h"
 #include "front/object/scope.h"
 #include "tgjit/layers.h"
 
@@ -98,18 +97,26 @@ tg_status tg_dense_create(tg_context *ctx, const char *name, tg_dtype dtype,
     return tgi_layer_end(&c);
 }
 
+/* Scale and shift of normalised features. */
+static void create_affine(tgi_layer_creation *c, tg_dtype dtype,
+                          int64_t n_features, tg_variable **out_scale,
+                          tg_variable **out_shift)
+{
+    *out_scale =
+        tgi_layer_variable(c, "scale", dtype, 1, &n_features, tg_ones());
+    *out_shift =
+        tgi_layer_variable(c, "shift", dtype, 1, &n_features, tg_zeros());
+}
+
 tg_status tg_layer_norm_create(tg_context *ctx, const char *name,
                                tg_dtype dtype, int64_t n_features,
                                tg_norm_layer *out_layer)
 {
     tgi_layer_creation c;
     if (tgi_layer_begin(&c, ctx, "tg_layer_norm_create", name,
-                        &tg_norm_layer_type, out_layer)) {
-        out_layer->scale = tgi_layer_variable(&c, "scale", dtype, 1,
-                                              &n_features, tg_ones());
-        out_layer->shift = tgi_layer_variable(&c, "shift", dtype, 1,
-                                              &n_features, tg_zeros());
-    }
+                        &tg_norm_layer_type, out_layer))
+        create_affine(&c, dtype, n_features, &out_layer->scale,
+                      &out_layer->shift);
     return tgi_layer_end(&c);
 }
 
@@ -120,10 +127,8 @@ tg_status tg_batch_norm_create(tg_context *ctx, const char *name,
     tgi_layer_creation c;
     if (tgi_layer_begin(&c, ctx, "tg_batch_norm_create", name,
                         &tg_batch_norm_layer_type, out_layer)) {
-        out_layer->scale = tgi_layer_variable(&c, "scale", dtype, 1,
-                                              &n_features, tg_ones());
-        out_layer->shift = tgi_layer_variable(&c, "shift", dtype, 1,
-                                              &n_features, tg_zeros());
+        create_affine(&c, dtype, n_features, &out_layer->scale,
+                      &out_layer->shift);
         out_layer->mean = tgi_layer_statistic(&c, "mean", dtype, 1,
                                               &n_features, tg_zeros());
         out_layer->variance = tgi_layer_statistic(&c, "variance", dtype, 1,

@@ -15,17 +15,11 @@
 #include "ir/dump.h"
 #include "tgjit/gradient.h"
 
-static tgi_ref number(tgi_builder *b, double value)
-{
-    return tgi_build_number(b, TG_F64, TG_F64,
-                            (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
-}
-
 /* -- Global norm ----------------------------------------------------------- */
 
 static tgi_ref build_global_norm(tgi_builder *b, const tgi_ref *x, size_t n)
 {
-    tgi_ref sum = number(b, 0);
+    tgi_ref sum = tgi_build_f64(b, 0);
     for (size_t i = 0; i < n; i++) {
         tgi_ref value = tgi_build_require_float(b, x[i]);
         tgi_ref squares = tgi_build_2(b, TGI_OP_MUL, value, value);
@@ -51,7 +45,7 @@ static tgi_ref build_clip(tgi_builder *b, tgi_ref *x, size_t n,
                           double max_norm)
 {
     tgi_ref norm = build_global_norm(b, x, n);
-    tgi_ref limit = number(b, max_norm);
+    tgi_ref limit = tgi_build_f64(b, max_norm);
     tgi_ref scale = tgi_build_2(b, TGI_OP_DIV, limit,
                                 tgi_build_2(b, TGI_OP_MAX, norm, limit));
     for (size_t i = 0; i < n; i++)
@@ -287,7 +281,7 @@ static bool build_update(tgi_operation *o, const tg_update_rule *rule,
     g = require_type(&u, g, "gradient");
     if (rule->weight_decay > 0 && rule->is_decoupled) {
         tgi_ref decay = tgi_build_2(&o->b, TGI_OP_MUL, f->rate,
-                                    number(&o->b, rule->weight_decay));
+                                    tgi_build_f64(&o->b, rule->weight_decay));
         x = sub(&u, x, mul(&u, x, factor_of(&u, decay)));
     } else if (rule->weight_decay > 0) {
         g = add(&u, mul(&u, x, scalar_of(&u, rule->weight_decay)), g);
@@ -327,13 +321,13 @@ static bool build_factors(tgi_operation *o, const tg_update_rule *rule,
     if (rule->kind != TG_RULE_ADAM)
         return true;
 
-    tgi_ref t = tgi_build_cast(b, next, TG_F64), one = number(b, 1);
+    tgi_ref t = tgi_build_cast(b, next, TG_F64), one = tgi_build_f64(b, 1);
     tgi_ref first = tgi_build_2(b, TGI_OP_SUB, one,
                                 tgi_build_2(b, TGI_OP_POW,
-                                            number(b, rule->beta1), t));
+                                            tgi_build_f64(b, rule->beta1), t));
     tgi_ref second = tgi_build_2(b, TGI_OP_SUB, one,
                                  tgi_build_2(b, TGI_OP_POW,
-                                             number(b, rule->beta2), t));
+                                             tgi_build_f64(b, rule->beta2), t));
     out->step_size = tgi_build_2(b, TGI_OP_DIV, out->rate, first);
     out->correction = tgi_build_2(b, TGI_OP_DIV, one,
                                   tgi_build_1(b, TGI_OP_SQRT, second));

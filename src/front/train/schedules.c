@@ -8,12 +8,6 @@
 
 #include "front/trace/trace_state.h"
 
-static tgi_ref number(tgi_builder *b, double value)
-{
-    return tgi_build_number(b, TG_F64, TG_F64,
-                            (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
-}
-
 /* The step as an f64 scalar; 0 and an error if it is not an integer scalar, or
    if `period` is not positive. */
 static tgi_ref step_operand(tgi_operation *o, tg_operand operand,
@@ -44,12 +38,12 @@ static tg_value build_decay(const char *name, bool is_stepwise,
         tgi_builder *b = &o.b;
         tgi_ref exponent =
             tgi_build_2(b, TGI_OP_DIV, step_operand(&o, step, every),
-                        number(b, (double)every));
+                        tgi_build_f64(b, (double)every));
         if (is_stepwise)
             exponent = tgi_build_1(b, TGI_OP_FLOOR, exponent);
         result = tgi_build_2(
-            b, TGI_OP_MUL, number(b, rate),
-            tgi_build_2(b, TGI_OP_POW, number(b, factor), exponent));
+            b, TGI_OP_MUL, tgi_build_f64(b, rate),
+            tgi_build_2(b, TGI_OP_POW, tgi_build_f64(b, factor), exponent));
     }
     return tgi_operation_end(&o, result);
 }
@@ -74,18 +68,17 @@ tg_value tg_cosine_decay_at(tg_operand step, double rate, int64_t n_steps,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "cosine_decay", site)) {
         tgi_builder *b = &o.b;
-        tgi_ref n = number(b, (double)n_steps);
+        tgi_ref n = tgi_build_f64(b, (double)n_steps);
         tgi_ref done = tgi_build_2(b, TGI_OP_MIN,
                                    step_operand(&o, step, n_steps), n);
         tgi_ref angle = tgi_build_2(b, TGI_OP_MUL,
                                     tgi_build_2(b, TGI_OP_DIV, done, n),
-                                    number(b, M_PI));
-        tgi_ref twice = tgi_build_2(b, TGI_OP_ADD, number(b, 1),
+                                    tgi_build_f64(b, M_PI));
+        tgi_ref twice = tgi_build_2(b, TGI_OP_ADD, tgi_build_f64(b, 1),
                                     tgi_build_1(b, TGI_OP_COS, angle));
-        result = tgi_build_2(
-            b, TGI_OP_ADD, number(b, final_rate),
-            tgi_build_2(b, TGI_OP_MUL, number(b, (rate - final_rate) / 2),
-                        twice));
+        tgi_ref half = tgi_build_f64(b, (rate - final_rate) / 2);
+        result = tgi_build_2(b, TGI_OP_ADD, tgi_build_f64(b, final_rate),
+                             tgi_build_2(b, TGI_OP_MUL, half, twice));
     }
     return tgi_operation_end(&o, result);
 }
@@ -97,10 +90,10 @@ tg_value tg_warm_up_at(tg_operand step, int64_t n_steps, tg_operand rate,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "warm_up", site)) {
         tgi_builder *b = &o.b;
-        tgi_ref n = number(b, (double)n_steps);
+        tgi_ref n = tgi_build_f64(b, (double)n_steps);
         tgi_ref done = tgi_build_2(b, TGI_OP_ADD,
                                    step_operand(&o, step, n_steps),
-                                   number(b, 1));
+                                   tgi_build_f64(b, 1));
         tgi_ref fraction =
             tgi_build_2(b, TGI_OP_DIV, tgi_build_2(b, TGI_OP_MIN, done, n), n);
         tgi_ref full = fraction ? tgi_operation_operand(&o, rate) : 0;

@@ -189,6 +189,7 @@ tg_status tgi_fuse_add_conv(tgi_fuse_state *s, tgi_ref ref)
                      .outer = c.outer,
                      .inner = c.inner,
                      .vectors = TGI_COLUMNS,
+                     .is_permuted = has_rows_of_examples(s, &c),
                      .value.node = c.x,
                      .reduce.op = TGI_OP_MATMUL};
     tgi_dim strides[TG_MAX_RANK];

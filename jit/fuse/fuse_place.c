@@ -130,7 +130,8 @@ bool tgi_fuse_is_aligned(const tgi_fuse_state *s, const tgi_task *writer,
     /* A shift must be known before any point runs. */
     return s->values[expr_node->node].class == TGI_VALUE_MATERIALISED &&
            tgi_task_materialises(writer, expr_node->node) &&
-           writer->kind != TGI_TASK_EPILOGUE && expr_node->depth == 0 &&
+           writer->kind != TGI_TASK_EPILOGUE && !writer->is_permuted &&
+           expr_node->depth == 0 &&
            tgi_map_is_identity(s, expr_node->node, map);
 }
 

@@ -74,7 +74,8 @@ typedef struct tgi_task {
 
     /* Loops. MAP, CHECK: `inner` is empty. */
     tgi_domain outer, inner;
-    uint8_t vectors; /* tgi_vectors */
+    uint8_t vectors;  /* tgi_vectors */
+    bool is_permuted; /* outer axes are not in the order of the node's axes */
 
     /* Expression, of all kinds but HOST and REGION. */
     tgi_expr_root value; /* stored, reduced or checked at a point */

@@ -533,8 +533,11 @@ static bool has_same_bits(tg_tensor *a, tg_tensor *b)
         const float *x = tg_tensor_data(a), *y = tg_tensor_data(b);
         for (size_t i = 0; i < tg_tensor_bytes(a) / sizeof(*x); i++)
             if (memcmp(&x[i], &y[i], sizeof(*x)) != 0 &&
-                !(isnan(x[i]) && isnan(y[i])))
+                !(isnan(x[i]) && isnan(y[i]))) {
+                printf("element %zu: %a, not %a\n", i, (double)x[i],
+                       (double)y[i]);
                 return false;
+            }
         return true;
     }
     return tg_tensor_bytes(a) == tg_tensor_bytes(b) &&

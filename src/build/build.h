@@ -165,6 +165,10 @@ tgi_ref tgi_build_window(tgi_builder *b, tgi_ref x, int n, const int *axes,
 /* The number of windows along an axis of x, or TGI_DIM_NONE and an error. */
 tgi_dim tgi_build_window_count(tgi_builder *b, tgi_ref x, int axis,
                                tgi_dim size, int64_t stride, int64_t dilation);
+/* Filters reversed along their spatial axes, with channels and filters
+   exchanged: those of the transpose of a convolution. */
+tgi_ref tgi_build_reversed_filters(tgi_builder *b, tgi_ref w, int n_batch,
+                                   int n_spatial);
 /* See tgi_attr_conv. */
 tgi_ref tgi_build_conv(tgi_builder *b, tgi_ref x, tgi_ref w, int n_batch,
                        const int64_t *strides, const int64_t *dilations);

@@ -86,6 +86,34 @@ tgi_ref tgi_build_window(tgi_builder *b, tgi_ref x, int n, const int *axes,
                           sizeof(attr));
 }
 
+tgi_ref tgi_build_reversed_filters(tgi_builder *b, tgi_ref w, int n_batch,
+                                   int n_spatial)
+{
+    if (!w)
+        return 0;
+    const tgi_node *node = tgi_graph_node(b->graph, w);
+    const tgi_shape *shape = tgi_graph_shape(b->graph, w);
+    const int rank = shape->rank;
+    tgi_attr_slice reversal = {{0}, {0}};
+    int perm[TG_MAX_RANK];
+    for (int i = 0; i < rank; i++) {
+        const bool is_spatial = i >= n_batch && i < n_batch + n_spatial;
+        reversal.step[i] = is_spatial ? -1 : 1;
+        if (is_spatial)
+            reversal.start[i] =
+                tgi_dim_sub(b->graph->dims, shape->dims[i], 1);
+        if (tgi_build_dim(b, reversal.start[i]) == TGI_DIM_NONE)
+            return 0;
+        perm[i] = i;
+    }
+    perm[rank - 2] = rank - 1;
+    perm[rank - 1] = rank - 2;
+    if (n_spatial)
+        w = tgi_build_node(b, TGI_OP_SLICE, node->dtype, node->shape, &w, 1,
+                           &reversal, sizeof(reversal));
+    return tgi_build_transpose(b, w, rank, perm);
+}
+
 /* Checks dtypes and ranks of the operands of a convolution. */
 static bool check_operands(tgi_builder *b, const tgi_ref *in, int n_batch)
 {

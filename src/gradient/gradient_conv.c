@@ -155,32 +155,6 @@ static tgi_ref build_conv(tgi_rule *rule, tgi_ref x, tgi_ref w,
                           (tgi_ref[]){x, w}, 2, attr, sizeof(*attr));
 }
 
-/* The filters, reversed along spatial axes, channels and filters exchanged. */
-static tgi_ref reversed_filters(tgi_rule *rule, int n_batch, int n_spatial)
-{
-    tgi_dims *table = rule->b->graph->dims;
-    const tgi_shape *shape = tgi_rule_shape(rule, 1);
-    const int rank = shape->rank;
-    tgi_attr_slice reversal = {{0}, {0}};
-    int perm[TG_MAX_RANK];
-    for (int i = 0; i < rank; i++) {
-        const bool is_spatial = i >= n_batch && i < n_batch + n_spatial;
-        reversal.step[i] = is_spatial ? -1 : 1;
-        if (is_spatial)
-            reversal.start[i] = tgi_dim_sub(table, shape->dims[i], 1);
-        if (reversal.start[i] == TGI_DIM_NONE)
-            return 0;
-        perm[i] = i;
-    }
-    perm[rank - 2] = rank - 1;
-    perm[rank - 1] = rank - 2;
-    tgi_ref w = tgi_rule_input(rule, 1);
-    if (w && n_spatial)
-        w = tgi_rule_slice(rule, w, &reversal,
-                           tgi_graph_node(rule->b->graph, w)->shape);
-    return w ? tgi_build_transpose(rule->b, w, rank, perm) : 0;
-}
-
 static tgi_ref gradient_of_operand(tgi_rule *rule)
 {
     tgi_dims *table = rule->b->graph->dims;
@@ -215,7 +189,10 @@ static tgi_ref gradient_of_operand(tgi_rule *rule)
         is_padded ? tgi_rule_pad(rule, G, K(0), &pad,
                                  tgi_rule_shape_of(rule, y->rank, dims))
                   : G;
-    return build_conv(rule, g, reversed_filters(rule, n_batch, n_spatial),
+    return build_conv(rule, g,
+                      tgi_build_reversed_filters(rule->b,
+                                                 tgi_rule_input(rule, 1),
+                                                 n_batch, n_spatial),
                       &conv, tgi_rule_node(rule, 0)->shape);
 }
 

@@ -355,28 +355,6 @@ static tgi_ref spread(tgi_builder *b, tgi_ref x, tgi_ref w,
                 : 0;
 }
 
-/* Filters reversed along their spatial axes, the last two axes exchanged. */
-static tgi_ref reverse_filters(tgi_builder *b, tgi_ref w, int first, int n)
-{
-    const tgi_shape *shape = tgi_graph_shape(b->graph, w);
-    tgi_attr_slice reversal = {{0}, {0}};
-    int perm[TG_MAX_RANK];
-    for (int i = 0; i < shape->rank; i++) {
-        const bool is_spatial = i >= first && i < first + n;
-        reversal.step[i] = is_spatial ? -1 : 1;
-        reversal.start[i] = is_spatial ? shape->dims[i] - 1 : 0;
-        perm[i] = i;
-    }
-    perm[shape->rank - 2] = shape->rank - 1;
-    perm[shape->rank - 1] = shape->rank - 2;
-    const tgi_node *node = tgi_graph_node(b->graph, w);
-    return tgi_build_transpose(
-        b,
-        tgi_build_node(b, TGI_OP_SLICE, node->dtype, node->shape, &w, 1,
-                       &reversal, sizeof(reversal)),
-        shape->rank, perm);
-}
-
 static tgi_ref build_transpose(tgi_builder *b, tgi_ref x, tgi_ref w,
                                int n_spatial, const tg_conv_options *options)
 {
@@ -411,7 +389,7 @@ static tgi_ref build_transpose(tgi_builder *b, tgi_ref x, tgi_ref w,
         w = split_groups(b, w, rank - 1, options->groups);
     }
     const int n_leading = n_batch + (options->groups > 1);
-    w = x && w ? reverse_filters(b, w, n_leading, spatial.n) : 0;
+    w = x ? tgi_build_reversed_filters(b, w, n_leading, spatial.n) : 0;
     tgi_ref result = tgi_build_conv(b, x, w, n_leading, plain.stride,
                                     plain.dilation);
     if (options->groups > 1)

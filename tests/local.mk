@@ -520,6 +520,7 @@ script_tests = \
 	tests/scripts/check-background.sh \
 	tests/scripts/check-bench.sh \
 	tests/scripts/check-cache.sh \
+	tests/scripts/check-conv.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-from-tensorflow.sh \
@@ -550,6 +551,7 @@ TESTS += $(script_tests)
 LONG_TESTS = \
 	tests/scripts/long-cache.sh \
 	tests/scripts/long-compile.sh \
+	tests/scripts/long-conv.sh \
 	tests/scripts/long-disk-cache.sh \
 	tests/scripts/long-files.sh \
 	tests/scripts/long-matmul.sh \

@@ -45,6 +45,7 @@ Test(op, classes_fix_the_number_of_operands)
             break;
         case TGI_OPCLASS_BINARY:
         case TGI_OPCLASS_MATMUL:
+        case TGI_OPCLASS_CONV:
             cr_assert_eq(info->arity, 2, "%s", info->name);
             break;
         case TGI_OPCLASS_TERNARY:

@@ -100,6 +100,7 @@ unit_tests = \
 	tests/codegen/test_empty \
 	tests/codegen/test_executable_pages \
 	tests/codegen/test_fuse \
+	tests/codegen/test_fuse_conv \
 	tests/codegen/test_fuse_matmul \
 	tests/codegen/test_fuse_memory \
 	tests/codegen/test_fuse_reduction_epilogue \
@@ -426,6 +427,7 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_jit.c \
 	tests/random/random_graph_make.c \
 	tests/random/random_graph_make_control.c \
+	tests/random/random_graph_make_conv.c \
 	tests/random/random_graph_make_dynamic.c \
 	tests/random/random_graph_make_elementwise.c \
 	tests/random/random_graph_make_empty.c \
@@ -587,6 +589,7 @@ EXTRA_DIST += \
 	tests/golden/gallery_dot.txt \
 	tests/golden/gallery_sites.txt \
 	tests/golden/loops_appended.txt \
+	tests/golden/loops_convolutions.txt \
 	tests/golden/loops_dynamic.txt \
 	tests/golden/loops_elementwise.txt \
 	tests/golden/loops_extents.txt \

@@ -99,6 +99,7 @@ static void change_inst(subject *s, tgi_inst *inst)
         break;
     case TGI_INST_POSITION:
     case TGI_INST_LOAD:
+    case TGI_INST_OFFSET:
     case TGI_INST_REDUCED:
         check_counts(s, inst->number);
         break;
@@ -122,6 +123,19 @@ static void change_accesses(subject *s, tgi_kernel_loops *k)
         if (access->index)
             change_stride(s, &access->index_stride);
         check_counts(s, access->shift);
+    }
+}
+
+static void change_offsets(subject *s, tgi_kernel_loops *k)
+{
+    for (size_t i = 0; i < k->offsets.n; i++) {
+        tgi_offset_table *table = &k->offsets.data[i];
+        check_counts(s, table->n_axes);
+        check_counts(s, table->memory.raw);
+        for (int axis = 0; axis < table->n_axes; axis++) {
+            check_counts(s, table->extent[axis]);
+            change_stride(s, &table->stride[axis]);
+        }
     }
 }
 
@@ -165,9 +179,11 @@ static void change_kernel(subject *s, tgi_kernel_loops *k)
     for (size_t i = 1; i < k->insts.n; i++)
         change_inst(s, &k->insts.data[i]);
     change_accesses(s, k);
+    change_offsets(s, k);
     change_uses(s, k);
     check_length(s, k->insts);
     check_length(s, k->accesses);
+    check_length(s, k->offsets);
     check_length(s, k->stores);
     check_length(s, k->reductions);
     check_length(s, k->checks);
@@ -266,6 +282,13 @@ static void of_extents(tg_trace *t, const tg_value *in, void *user)
               tg_cast(tg_sum(in[1], TG_AXES(0)), TG_F64));
 }
 
+/* in: images, filters */
+static void of_windows(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_conv(in[0], in[1]));
+}
+
 /* in: x [3] */
 static void of_few(tg_trace *t, const tg_value *in, void *user)
 {
@@ -327,6 +350,21 @@ Test(code_key, all_of_loops_over_unknown_extents_counts)
     subject s;
     fuse(&s.fu, of_extents, SYMBOLS(300, 200), V32(3),
          F32(TG_UNKNOWN, TG_UNKNOWN));
+    subject_begin(&s);
+    change_loops(&s);
+    subject_end(&s);
+}
+
+Test(code_key, offset_tables_count)
+{
+    subject s;
+    fuse(&s.fu, of_windows, NO_SYMBOLS, F32(8, 20, 20, 3), F32(3, 3, 3, 16));
+    subject_begin(&s);
+    cr_assert_eq(s.fu.loops->kernels.data[0]->offsets.n, 1);
+    change_loops(&s);
+    subject_end(&s);
+    fuse(&s.fu, of_windows, SYMBOLS(8, 20, 20),
+         F32(TG_UNKNOWN, TG_UNKNOWN, TG_UNKNOWN, 3), F32(3, 3, 3, 16));
     subject_begin(&s);
     change_loops(&s);
     subject_end(&s);

@@ -29,6 +29,7 @@ static const instruction ops[] = {
 #define MAKER_INDEX MAKER_LEAF
 #define MAKER_REDUCE MAKER_LEAF
 #define MAKER_MATMUL MAKER_LEAF
+#define MAKER_CONV MAKER_LEAF
 #define MAKER_RANDOM MAKER_LEAF
 #define MAKER_STATE MAKER_LEAF
 #define MAKER_EFFECT MAKER_LEAF
@@ -102,6 +103,9 @@ static const instruction composed_instructions[] = {
     {rg_make_fail, TGI_OP_FAIL, true},
     {rg_make_reassign, TGI_OP_ASSIGN, false},
     {rg_make_reassign, TGI_OP_ASSIGN, false},
+    {rg_make_conv, TGI_OP_CONV, false},
+    {rg_make_conv, TGI_OP_CONV, false},
+    {rg_make_window, TGI_OP_WINDOW, false},
 };
 
 /* Instructions for programs with large extents. */
@@ -121,6 +125,7 @@ static const instruction heavy_instructions[] = {
     {rg_make_dynamic_slice, TGI_OP_DYNAMIC_SLICE, false},
     {rg_make_dynamic_update, TGI_OP_DYNAMIC_UPDATE, false},
     {rg_make_scatter, TGI_OP_SCATTER, false},
+    {rg_make_conv, TGI_OP_CONV, false},
 };
 
 /* Instructions for programs with branches and loops. */

@@ -6,6 +6,7 @@
 examples = \
 	examples/checkpoint \
 	examples/dataset_batches \
+	examples/digits_cnn \
 	examples/digits_mlp \
 	examples/epoch \
 	examples/errors \
@@ -27,6 +28,7 @@ example_ldadd = libtgjit.la $(LIBM)
 # Each needs a line: examples_NAME_LDADD = $(example_ldadd)
 examples_checkpoint_LDADD = $(example_ldadd)
 examples_dataset_batches_LDADD = $(example_ldadd)
+examples_digits_cnn_LDADD = $(example_ldadd)
 examples_digits_mlp_LDADD = $(example_ldadd)
 examples_epoch_LDADD = $(example_ldadd)
 examples_errors_LDADD = $(example_ldadd)
@@ -46,6 +48,7 @@ examples_transformer_bytes_LDADD = $(example_ldadd)
 
 # Those that read files find them in the source tree.
 example_data = -DEXAMPLE_DATA='"$(abs_top_srcdir)/examples/data"'
+examples_digits_cnn_CPPFLAGS = $(AM_CPPFLAGS) $(example_data)
 examples_digits_mlp_CPPFLAGS = $(AM_CPPFLAGS) $(example_data)
 examples_transformer_bytes_CPPFLAGS = $(AM_CPPFLAGS) $(example_data)
 EXTRA_DIST += \

@@ -659,6 +659,7 @@ EXTRA_DIST += \
 	tests/op_matrix/case_file.py \
 	tests/op_matrix/cast.txt \
 	tests/op_matrix/composite.txt \
+	tests/op_matrix/conv.txt \
 	tests/op_matrix/dynamic.txt \
 	tests/op_matrix/scatter.txt \
 	tests/op_matrix/index.txt \

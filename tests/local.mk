@@ -27,6 +27,7 @@ unit_tests = \
 	tests/api/test_control_loops \
 	tests/api/test_control_nesting \
 	tests/api/test_control_iterations \
+	tests/api/test_conv \
 	tests/api/test_csv \
 	tests/api/test_dataset \
 	tests/api/test_dlpack \

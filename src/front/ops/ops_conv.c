@@ -22,6 +22,8 @@ bool tgi_conv_options_read(tgi_operation *o, const tg_conv_options *options,
         b->has_error = true;
         return false;
     }
+    if (!tgi_build_check_layout(b, out->layout))
+        return false;
     for (int i = 0; i < TG_MAX_SPATIAL; i++) {
         out->stride[i] += out->stride[i] == 0;
         out->dilation[i] += out->dilation[i] == 0;

@@ -28,6 +28,8 @@ bool tgi_build_spatial_padding(tgi_builder *b, tgi_dim extent,
                                const tgi_spatial *spatial, int i,
                                tgi_dim *out_low, tgi_dim *out_high);
 
+/* Fails if it is neither of the two. */
+bool tgi_build_check_layout(tgi_builder *b, tg_layout layout);
 /* Moves the axis of channels from the second to the last place, and back. */
 tgi_ref tgi_build_channels_last(tgi_builder *b, tgi_ref x);
 tgi_ref tgi_build_channels_first(tgi_builder *b, tgi_ref x);

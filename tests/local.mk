@@ -27,6 +27,7 @@ unit_tests = \
 	tests/api/test_control_loops \
 	tests/api/test_control_nesting \
 	tests/api/test_control_iterations \
+	tests/api/test_conv \
 	tests/api/test_csv \
 	tests/api/test_dataset \
 	tests/api/test_dlpack \
@@ -101,6 +102,7 @@ unit_tests = \
 	tests/codegen/test_empty \
 	tests/codegen/test_executable_pages \
 	tests/codegen/test_fuse \
+	tests/codegen/test_fuse_conv \
 	tests/codegen/test_fuse_matmul \
 	tests/codegen/test_fuse_memory \
 	tests/codegen/test_fuse_reduction_epilogue \
@@ -427,11 +429,12 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_jit.c \
 	tests/random/random_graph_make.c \
 	tests/random/random_graph_make_control.c \
+	tests/random/random_graph_make_conv.c \
 	tests/random/random_graph_make_dynamic.c \
 	tests/random/random_graph_make_elementwise.c \
 	tests/random/random_graph_make_empty.c \
 	tests/random/random_graph_make_reassign.c \
-	tests/random/random_graph_make_window.c \
+	tests/random/random_graph_make_scan.c \
 	tests/random/random_graph_make_reduce.c \
 	tests/random/random_graph_make_shape.c \
 	tests/random/random_graph_make_state.c \
@@ -522,6 +525,7 @@ script_tests = \
 	tests/scripts/check-background.sh \
 	tests/scripts/check-bench.sh \
 	tests/scripts/check-cache.sh \
+	tests/scripts/check-conv.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-from-tensorflow.sh \
@@ -552,6 +556,7 @@ TESTS += $(script_tests)
 LONG_TESTS = \
 	tests/scripts/long-cache.sh \
 	tests/scripts/long-compile.sh \
+	tests/scripts/long-conv.sh \
 	tests/scripts/long-disk-cache.sh \
 	tests/scripts/long-files.sh \
 	tests/scripts/long-matmul.sh \
@@ -587,6 +592,7 @@ EXTRA_DIST += \
 	tests/golden/gallery_dot.txt \
 	tests/golden/gallery_sites.txt \
 	tests/golden/loops_appended.txt \
+	tests/golden/loops_convolutions.txt \
 	tests/golden/loops_dynamic.txt \
 	tests/golden/loops_elementwise.txt \
 	tests/golden/loops_extents.txt \
@@ -656,6 +662,8 @@ EXTRA_DIST += \
 	tests/op_matrix/case_file.py \
 	tests/op_matrix/cast.txt \
 	tests/op_matrix/composite.txt \
+	tests/op_matrix/conv.txt \
+	tests/op_matrix/scan.txt \
 	tests/op_matrix/dynamic.txt \
 	tests/op_matrix/scatter.txt \
 	tests/op_matrix/index.txt \

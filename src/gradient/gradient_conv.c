@@ -80,6 +80,10 @@ static tgi_ref fold_adjacent(tgi_rule *rule, tgi_ref g, const windows *w)
 static tgi_ref fold_overlapping(tgi_rule *rule, tgi_ref g, const windows *w)
 {
     tgi_dims *table = rule->b->graph->dims;
+    if (!tgi_dim_is_known(w->size))
+        return tgi_build_fail(rule->b, TG_ERROR_UNSUPPORTED, NULL, 0,
+                              "the gradient of overlapping windows of unknown "
+                              "size");
     const tgi_dim n = tgi_graph_shape(rule->b->graph, g)->dims[w->axis];
     const int rank = tgi_graph_shape(rule->b->graph, g)->rank;
     const tgi_dim border = span(table, w->size, w->dilation);

@@ -10,7 +10,8 @@
 
 /* -- Creation -------------------------------------------------------------- */
 
-TG_DEFINE_BUNDLE(all_layers, (tg_dense_layer, dense), (tg_norm_layer, norm),
+TG_DEFINE_BUNDLE(all_layers, (tg_dense_layer, dense), (tg_conv_layer, conv),
+                 (tg_norm_layer, norm),
                  (tg_batch_norm_layer, batch), (tg_embedding_layer, words),
                  (tg_lstm_layer, lstm), (tg_gru_layer, gru),
                  (tg_attention_layer, attention))
@@ -19,6 +20,8 @@ static void create_all(tg_context *ctx, tg_dtype dtype, all_layers *all)
 {
     check_works(tg_dense_create(ctx, "dense", dtype, 3, 2, tg_he(),
                                 &all->dense));
+    check_works(tg_conv_create(ctx, "conv", dtype, TG_DIMS(3, 5), 4, 6,
+                               tg_he(), &all->conv));
     check_works(tg_layer_norm_create(ctx, "norm", dtype, 2, &all->norm));
     check_works(tg_batch_norm_create(ctx, "batch", dtype, 2, &all->batch));
     check_works(tg_embedding_create(ctx, "words", dtype, 5, 3,
@@ -39,12 +42,16 @@ Test(layers, variables_are_named_by_scopes_and_nest_in_bundles)
     cr_assert_str_eq(tg_variable_name(all.attention.key.bias),
                      "attention/key/bias");
     cr_assert_eq(tg_variable_dims(all.attention.value.weights)[0], 6);
+    cr_assert_str_eq(tg_variable_name(all.conv.filters), "conv/filters");
+    cr_assert(memcmp(tg_variable_dims(all.conv.filters),
+                     (int64_t[]){3, 5, 4, 6}, 4 * sizeof(int64_t)) == 0);
+    check_variable(all.conv.bias, 0, 0, 0, 0, 0, 0);
     cr_assert_eq(tg_bundle_variables(&all_layers_type, &all, TG_ALL_VARIABLES,
                                      NULL, 0),
-                 24);
+                 26);
     cr_assert_eq(tg_bundle_variables(&all_layers_type, &all, TG_TRAINABLE,
                                      NULL, 0),
-                 22);
+                 24);
     check_variable(all.batch.mean, 0, 0);
     check_variable(all.batch.variance, 1, 1);
     check_variable(all.norm.scale, 1, 1);
@@ -76,6 +83,13 @@ Test(layers, a_layer_that_cannot_be_created_is_empty)
                 TG_ERROR_INVALID_ARGUMENT, "tg_dense_create", "name is NULL");
     check_fails(tg_dense_create(s.ctx, "d", TG_F32, 3, 2, tg_he(), NULL),
                 TG_ERROR_INVALID_ARGUMENT, "tg_dense_create", "layer is NULL");
+    check_fails(tg_conv_create(s.ctx, "c", TG_F32, 7, NULL, 3, 2, tg_he(),
+                               &all.conv),
+                TG_ERROR_INVALID_ARGUMENT, "tg_conv_create", "7 axes");
+    check_fails(tg_conv_create(s.ctx, "c", TG_F32, TG_DIMS(3, -1), 3, 2,
+                               tg_he(), &all.conv),
+                TG_ERROR_SHAPE, "-1");
+    cr_assert(!all.conv.filters && !all.conv.bias);
     check_fails(tg_lstm_create(s.ctx, "l", TG_I32, 3, 2, &all.lstm),
                 TG_ERROR_DTYPE, "i32");
     check_fails(tg_gru_create(s.ctx, "g", TG_F32, 3, INT64_MAX, &all.gru),

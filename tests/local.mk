@@ -104,6 +104,7 @@ unit_tests = \
 	tests/codegen/test_native \
 	tests/codegen/test_native_host \
 	tests/codegen/test_plugin \
+	tests/codegen/test_relocation \
 	tests/codegen/test_schedule \
 	tests/codegen/test_schedule_verify \
 	tests/codegen/test_team \

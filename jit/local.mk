@@ -273,6 +273,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_emit.h \
 	jit/llvm/emit/llvm_flow.c \
 	jit/llvm/emit/llvm_flow.h \
+	jit/llvm/emit/llvm_fp_mode.c \
+	jit/llvm/emit/llvm_fp_mode.h \
 	jit/llvm/emit/llvm_frame.c \
 	jit/llvm/emit/llvm_frame.h \
 	jit/llvm/emit/llvm_inst.c \

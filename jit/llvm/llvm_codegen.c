@@ -43,7 +43,7 @@ static void program_init(tgi_llvm_program *program, LLVMModuleRef module,
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
     tgi_llvm_emitter_init(&program->emitter, module, builder,
-                          program->target->has_avx512);
+                          program->target->isa);
     program->void_type = LLVMVoidTypeInContext(context);
     program->bit = LLVMInt1TypeInContext(context);
     program->i32 = LLVMInt32TypeInContext(context);
@@ -177,7 +177,8 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
 {
     *out = (tgi_codegen){0};
     tgi_llvm_target target;
-    if (!tgi_llvm_target_init(options->cpu, options->vector_bits, &target,
+    if (!tgi_llvm_target_init(options->cpu, options->vector_bits,
+                              options->export || options->host, &target,
                               out->error, sizeof(out->error)))
         return false;
     codegen_impl *o = options->alloc(sizeof(*o));

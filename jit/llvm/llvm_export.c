@@ -10,13 +10,13 @@
 #include "llvm/llvm_export.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
+#include "llvm/emit/llvm_fp_mode.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_target.h"
 
 #include "base/alloc.h"
-#include "base/fpenv.h"
 #include "codegen/entry_abi.h"
 
 typedef struct exporter {
@@ -25,6 +25,7 @@ typedef struct exporter {
     LLVMValueRef frame;
     LLVMValueRef memory; /* of temporaries; NULL: there are none */
     LLVMValueRef empty;  /* the address of empty buffers; NULL: not added yet */
+    tgi_llvm_fp_mode mode;
 } exporter;
 
 static LLVMTypeRef bytes_type(const exporter *x, int64_t bytes)
@@ -149,36 +150,20 @@ static void emit_frame(exporter *x)
 
 /* -- The floating-point mode ----------------------------------------------- */
 
-/* Calls the intrinsic stmxcsr or ldmxcsr. */
-static void access_mxcsr(exporter *x, const char *name, size_t length,
-                         LLVMValueRef slot)
-{
-    const unsigned id = LLVMLookupIntrinsicID(name, length);
-    LLVMValueRef function =
-        LLVMGetIntrinsicDeclaration(x->k.e->module, id, NULL, 0);
-    LLVMBuildCall2(x->k.b, LLVMGlobalGetValueType(function), function, &slot, 1,
-                   "");
-}
-
 /* Returns the current mode, and sets `wanted` if it differs. */
-static LLVMValueRef exchange_mxcsr(exporter *x, LLVMValueRef slot,
-                                   LLVMValueRef wanted)
+static LLVMValueRef exchange_mode(exporter *x, LLVMValueRef wanted)
 {
-    static const char get_name[] = "llvm.x86.sse.stmxcsr";
-    static const char set_name[] = "llvm.x86.sse.ldmxcsr";
     LLVMBuilderRef b = x->k.b;
     LLVMTypeRef i32 = x->k.program->i32;
-    LLVMValueRef control = LLVMConstInt(i32, TGI_FPENV_CONTROL, false);
-    access_mxcsr(x, get_name, sizeof(get_name) - 1, slot);
-    LLVMValueRef now = LLVMBuildLoad2(b, i32, slot, "");
+    LLVMValueRef control = LLVMConstInt(i32, x->mode.control, false);
+    LLVMValueRef now = tgi_llvm_fp_mode_read(&x->mode, b);
     LLVMValueRef change =
         LLVMBuildAnd(b, LLVMBuildXor(b, now, wanted, ""), control, "");
     tgi_llvm_branch differs;
     tgi_llvm_branch_begin(
         &x->k, &differs,
         LLVMBuildICmp(b, LLVMIntNE, change, LLVMConstNull(i32), ""));
-    LLVMBuildStore(b, LLVMBuildXor(b, now, change, ""), slot);
-    access_mxcsr(x, set_name, sizeof(set_name) - 1, slot);
+    tgi_llvm_fp_mode_write(&x->mode, b, LLVMBuildXor(b, now, change, ""));
     tgi_llvm_branch_end(&x->k, &differs);
     return now;
 }
@@ -267,12 +252,13 @@ bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
     LLVMSetLinkage(entry, LLVMInternalLinkage);
     LLVMPositionBuilderAtEnd(e->builder, tgi_llvm_block_append(&x.k, ""));
     find_temporaries(&x);
-    LLVMValueRef mode_slot = add_alloca(&x, program->i32);
+    tgi_llvm_fp_mode_init(&x.mode, program->target->isa, e->module,
+                          e->builder);
     emit_frame(&x);
-    LLVMValueRef before = exchange_mxcsr(
-        &x, mode_slot, LLVMConstInt(program->i32, TGI_FPENV_MODE, false));
+    LLVMValueRef before = exchange_mode(
+        &x, LLVMConstInt(program->i32, x.mode.value, false));
     emit_entry_call(&x, entry, n_threads);
-    exchange_mxcsr(&x, mode_slot, before);
+    exchange_mode(&x, before);
     LLVMValueRef failed =
         tgi_llvm_frame_load(program, x.frame, TGI_FRAME_FAILED_CHECK);
     LLVMBuildRet(

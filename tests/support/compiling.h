@@ -24,14 +24,15 @@ typedef struct compiling {
 static inline void compiling_begin(compiling *c)
 {
     char reason[256];
-    if (!tgi_llvm_target_init(NULL, 0, &c->target, reason, sizeof(reason)))
+    if (!tgi_llvm_target_init(NULL, 0, false, &c->target, reason,
+                              sizeof(reason)))
         cr_skip_test("%s", reason);
     LLVMContextRef context = LLVMContextCreate();
     c->module = LLVMModuleCreateWithNameInContext("test", context);
     c->builder = LLVMCreateBuilderInContext(context);
     tgi_llvm_target_set_module(&c->target, c->module);
     tgi_llvm_emitter_init(&c->emitter, c->module, c->builder,
-                          c->target.has_avx512);
+                          c->target.isa);
 }
 
 static inline void compiling_end(compiling *c)

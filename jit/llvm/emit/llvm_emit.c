@@ -414,7 +414,7 @@ static tgi_emitted emit_lookup(tgi_emitter *base, tg_dtype dtype,
 }
 
 void tgi_llvm_emitter_init(tgi_llvm_emitter *e, LLVMModuleRef module,
-                           LLVMBuilderRef builder, bool has_avx512)
+                           LLVMBuilderRef builder, tgi_isa isa)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
     *e = (tgi_llvm_emitter){
@@ -423,7 +423,9 @@ void tgi_llvm_emitter_init(tgi_llvm_emitter *e, LLVMModuleRef module,
         .module = module,
         .builder = builder,
         .lanes = 1,
-        .has_avx512 = has_avx512,
+        .has_avx512 = isa == TGI_ISA_AVX512,
+        .has_vpermps = isa == TGI_ISA_AVX2 || isa == TGI_ISA_AVX512,
+        .has_sfence = isa != TGI_ISA_NEON,
         .floats = {LLVMFloatTypeInContext(context),
                    LLVMDoubleTypeInContext(context)},
     };

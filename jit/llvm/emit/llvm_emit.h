@@ -16,9 +16,10 @@
 
 #include "recipe/emit.h"
 #include "schedule/schedule.h"
+#include "target/target.h"
 
 /* The intrinsics of primitives, except that of llvm_lookup.c. With AVX2 and
-   FMA, all lower inline. */
+   FMA, or NEON, all lower inline. */
 typedef enum tgi_llvm_intrinsic {
     TGI_LLVM_FMA,
     TGI_LLVM_SQRT,
@@ -47,6 +48,10 @@ typedef struct tgi_llvm_emitter {
     /* AVX-512 has mask registers and conversions of 64-bit integers, so that
        LLVM needs no help with these. */
     bool has_avx512;
+    bool has_vpermps; /* of AVX2 */
+    /* A barrier does not order non-temporal stores: only SFENCE does. On
+       AArch64, a barrier orders them like other stores. */
+    bool has_sfence;
 
     LLVMTypeRef floats[2]; /* float, double */
     LLVMValueRef intrinsics[TGI_LLVM_INTRINSICS][2][TGI_LLVM_LANE_COUNTS];
@@ -66,7 +71,7 @@ typedef struct tgi_llvm_emitter {
  * there is no deinit. Starts with one lane.
  */
 void tgi_llvm_emitter_init(tgi_llvm_emitter *emitter, LLVMModuleRef module,
-                           LLVMBuilderRef builder, bool has_avx512);
+                           LLVMBuilderRef builder, tgi_isa isa);
 
 /* -- Types ----------------------------------------------------------------- */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_lookup.c - tables of constants. A table of up to 16 floats is one or
- * two vectors, looked up by vpermps: one instruction for 8 lanes instead of 8
- * loads and 8 inserts. Other tables are private constants of the module,
+ * llvm_lookup.c - tables of constants. With AVX2, a table of up to 16 floats is
+ * one or two vectors, looked up by vpermps: one instruction for 8 lanes instead
+ * of 8 loads and 8 inserts. Other tables are private constants of the module,
  * loaded lane by lane: a gather instruction is not faster, and LLVM's
  * scalarised gather extracts the indices again for every table.
  */
@@ -147,7 +147,8 @@ static LLVMValueRef load_element(const tgi_llvm_emitter *e, LLVMTypeRef type,
 LLVMValueRef tgi_llvm_lookup(tgi_llvm_emitter *e, tg_dtype dtype,
                              const void *table, size_t n, LLVMValueRef index)
 {
-    if (dtype == TG_F32 && n <= 2 * PERMUTE_LANES && e->lanes > 1)
+    if (e->has_vpermps && dtype == TG_F32 && n <= 2 * PERMUTE_LANES &&
+        e->lanes > 1)
         return look_up_by_permutation(e, table, n, index);
     LLVMTypeRef type = tgi_llvm_element_type(e, dtype);
     LLVMValueRef global =

@@ -3,11 +3,14 @@
  * llvm_target.c - see llvm_target.h. Each thread has its own target machines,
  * because LLVM objects that are written to are not thread-safe.
  */
+#include "config.h"
+
 #include "llvm/emit/llvm_target.h"
 
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,24 +18,37 @@
 
 static const struct {
     const char *name;
-    bool has_avx512;
+    tgi_isa isa;
 } cpus[] = {
-#define CPU(id, name, has_avx512) {name, has_avx512},
+#define CPU(id, name, isa) {name, TGI_ISA_##isa},
 #include "target/cpu.def"
 #undef CPU
 };
 
 enum { HOST, CPUS = sizeof(cpus) / sizeof(cpus[0]) };
 
-/* -- Host, per process ----------------------------------------------------- */
+/* -- Architectures, per process -------------------------------------------- */
 
+typedef enum architecture { X86_64, AARCH64, ARCHITECTURES } architecture;
+
+static architecture architecture_of(tgi_isa isa)
+{
+    return isa == TGI_ISA_NEON ? AARCH64 : X86_64;
+}
+
+/* LLVM's back end of an architecture, and the triple to compile for. */
 static struct {
     LLVMTargetRef target;
+    const char *triple;
+    char failure[256]; /* "": none */
+} back_ends[ARCHITECTURES];
+
+static struct {
     char *triple, *cpu, *features;
     bool has_avx2_fma;
-    bool has_avx512;
-    char failure[256]; /* "": none */
+    tgi_isa isa;
     pthread_key_t machines;
+    bool has_machines; /* the key */
 } host;
 
 static bool host_has_feature(const char *feature)
@@ -48,26 +64,51 @@ static bool host_has_feature(const char *feature)
 
 static void dispose_machines(void *thread_machines);
 
+static void find_back_end(architecture a, const char *triple)
+{
+    char *reason = NULL;
+    back_ends[a].triple = triple;
+    if (LLVMGetTargetFromTriple(triple, &back_ends[a].target, &reason))
+        snprintf(back_ends[a].failure, sizeof(back_ends[a].failure), "%s",
+                 reason);
+    LLVMDisposeMessage(reason);
+}
+
+/* Objects for AArch64 are for Linux, on every host. */
+static void init_back_ends(void)
+{
+    if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter())
+        snprintf(back_ends[X86_64].failure, sizeof(back_ends[X86_64].failure),
+                 "LLVM has no code generator for the host");
+    else
+        find_back_end(X86_64, host.triple);
+#ifdef TGJIT_LLVM_HAS_AARCH64
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+    find_back_end(AARCH64, "aarch64-unknown-linux-gnu");
+#else
+    snprintf(back_ends[AARCH64].failure, sizeof(back_ends[AARCH64].failure),
+             "this LLVM has no code generator for AArch64");
+#endif
+}
+
 static void init_host(void)
 {
     host.triple = LLVMGetDefaultTargetTriple();
     host.cpu = LLVMGetHostCPUName();
     host.features = LLVMGetHostCPUFeatures();
     host.has_avx2_fma = host_has_feature("avx2") && host_has_feature("fma");
-    host.has_avx512 =
-        host_has_feature("avx512f") && host_has_feature("avx512bw") &&
-        host_has_feature("avx512cd") && host_has_feature("avx512dq") &&
-        host_has_feature("avx512vl");
-    char *reason = NULL;
-    if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter())
-        snprintf(host.failure, sizeof(host.failure),
-                 "LLVM has no code generator for the host");
-    else if (LLVMGetTargetFromTriple(host.triple, &host.target, &reason))
-        snprintf(host.failure, sizeof(host.failure), "%s", reason);
-    else if (pthread_key_create(&host.machines, dispose_machines))
-        snprintf(host.failure, sizeof(host.failure),
-                 "cannot create a thread-specific key");
-    LLVMDisposeMessage(reason);
+    host.isa = host_has_feature("avx512f") && host_has_feature("avx512bw") &&
+                       host_has_feature("avx512cd") &&
+                       host_has_feature("avx512dq") &&
+                       host_has_feature("avx512vl")
+                   ? TGI_ISA_AVX512
+                   : TGI_ISA_AVX2;
+    host.has_machines =
+        pthread_key_create(&host.machines, dispose_machines) == 0;
+    init_back_ends();
 }
 
 /* -- Target machines, per thread ------------------------------------------- */
@@ -84,9 +125,11 @@ static void dispose_machines(void *thread_machines)
 
 static LLVMTargetMachineRef thread_machine(int cpu)
 {
+    const architecture a = architecture_of(cpus[cpu].isa);
     if (!machines[cpu])
         machines[cpu] = LLVMCreateTargetMachine(
-            host.target, host.triple, cpu == HOST ? host.cpu : cpus[cpu].name,
+            back_ends[a].target, back_ends[a].triple,
+            cpu == HOST ? host.cpu : cpus[cpu].name,
             cpu == HOST ? host.features : "", LLVMCodeGenLevelDefault,
             LLVMRelocPIC, LLVMCodeModelSmall);
     /* If this fails, the thread's machines leak, which is harmless. */
@@ -171,58 +214,85 @@ static int find_cpu(const char *name)
     return cpu;
 }
 
+/* A failure, by its message. */
+static bool fail(char *message, size_t n, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool fail(char *message, size_t n, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, n, format, args);
+    va_end(args);
+    return false;
+}
+
+static bool has_width(tgi_isa isa, unsigned vector_bits)
+{
+    const unsigned widest = isa == TGI_ISA_AVX512 ? 512
+                            : isa == TGI_ISA_NEON ? 128
+                                                  : 256;
+    return vector_bits <= widest;
+}
+
+/* Does this process run the code, or at least a CPU of its architecture? */
+static bool check_host(int cpu, bool is_foreign, char *message, size_t n)
+{
+    const bool is_same = architecture_of(cpus[cpu].isa) == X86_64;
+    if (!is_same && !is_foreign)
+        return fail(message, n,
+                    "the host CPU '%s' does not run code for CPU '%s'; it can "
+                    "only be exported",
+                    host.cpu, cpus[cpu].name);
+    if (is_same && !host.has_avx2_fma)
+        return fail(message, n,
+                    "the host CPU '%s' lacks AVX2 or FMA, which compiled code "
+                    "needs",
+                    host.cpu);
+    return true;
+}
+
 bool tgi_llvm_target_init(const char *name, unsigned vector_bits,
-                          tgi_llvm_target *out, char *message, size_t n)
+                          bool is_foreign, tgi_llvm_target *out, char *message,
+                          size_t n)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_host);
 
     const int cpu = find_cpu(name);
-    if (*host.failure) {
-        snprintf(message, n, "%s", host.failure);
+    if (!host.has_machines)
+        return fail(message, n, "cannot create a thread-specific key");
+    if (cpu == CPUS)
+        return fail(message, n,
+                    "CPU '%s' is unknown, or lacks AVX2 or FMA, which compiled "
+                    "code needs",
+                    name);
+    const architecture a = architecture_of(cpus[cpu].isa);
+    if (*back_ends[a].failure)
+        return fail(message, n, "%s", back_ends[a].failure);
+    if (!check_host(cpu, is_foreign, message, n))
         return false;
-    }
-    if (!host.has_avx2_fma) {
-        snprintf(message, n,
-                 "the host CPU '%s' lacks AVX2 or FMA, which compiled code "
-                 "needs",
-                 host.cpu);
-        return false;
-    }
-    if (cpu == CPUS) {
-        snprintf(message, n,
-                 "CPU '%s' is unknown, or lacks AVX2 or FMA, which compiled "
-                 "code needs",
-                 name);
-        return false;
-    }
     if (vector_bits != 0 && vector_bits != 128 && vector_bits != 256 &&
-        vector_bits != 512) {
-        snprintf(message, n,
-                 "vector width is %u bits, but must be 128, 256 or 512",
-                 vector_bits);
-        return false;
-    }
+        vector_bits != 512)
+        return fail(message, n,
+                    "vector width is %u bits, but must be 128, 256 or 512",
+                    vector_bits);
     *out = (tgi_llvm_target){
         .machine = thread_machine(cpu),
+        .triple = back_ends[a].triple,
         .cpu = cpu == HOST ? host.cpu : cpus[cpu].name,
         .features = cpu == HOST ? host.features : "",
-        .has_avx512 = cpu == HOST ? host.has_avx512 : cpus[cpu].has_avx512,
+        .isa = cpu == HOST ? host.isa : cpus[cpu].isa,
     };
-    if (vector_bits == 512 && !out->has_avx512) {
-        snprintf(message, n, "CPU '%s' has no 512-bit vectors", out->cpu);
-        return false;
-    }
-    if (!out->machine) {
-        snprintf(message, n, "LLVM cannot generate code for CPU '%s'",
-                 out->cpu);
-        return false;
-    }
-    if (!host_covers(cpu)) {
-        snprintf(message, n, "the host CPU '%s' lacks features of CPU '%s'",
-                 host.cpu, out->cpu);
-        return false;
-    }
+    if (!has_width(out->isa, vector_bits))
+        return fail(message, n, "CPU '%s' has no %u-bit vectors", out->cpu,
+                    vector_bits);
+    if (!out->machine)
+        return fail(message, n, "LLVM cannot generate code for CPU '%s'",
+                    out->cpu);
+    if (a == X86_64 && !host_covers(cpu))
+        return fail(message, n, "the host CPU '%s' lacks features of CPU '%s'",
+                    host.cpu, out->cpu);
     return true;
 }
 
@@ -231,7 +301,7 @@ void tgi_llvm_target_set_module(const tgi_llvm_target *target,
 {
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(target->machine);
     LLVMSetModuleDataLayout(module, layout);
-    LLVMSetTarget(module, host.triple);
+    LLVMSetTarget(module, target->triple);
     LLVMDisposeTargetData(layout);
 }
 
@@ -258,7 +328,9 @@ void tgi_llvm_target_set_function(const tgi_llvm_target *target,
 }
 
 /* LLVM's model of this CPU has no post-RA scheduler; those of AMD's CPUs do. */
-void tgi_llvm_target_skip_post_ra_scheduler(LLVMValueRef function)
+void tgi_llvm_target_skip_post_ra_scheduler(const tgi_llvm_target *target,
+                                            LLVMValueRef function)
 {
-    set_attribute(function, "tune-cpu", "skylake");
+    if (architecture_of(target->isa) == X86_64)
+        set_attribute(function, "tune-cpu", "skylake");
 }

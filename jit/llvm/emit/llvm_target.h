@@ -5,6 +5,7 @@
  * Compiled code needs AVX2 and FMA; other hosts run the interpreter. A target
  * is the host, or another CPU by its LLVM name whose features the host has, so
  * that its code can be tested here. CPUs with other features are rejected.
+ * Code for AArch64 CPUs is compiled only for other machines (`is_foreign`).
  */
 #ifndef TGI_LLVM_TARGET_H
 #define TGI_LLVM_TARGET_H
@@ -14,21 +15,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "target/target.h"
+
 typedef struct tgi_llvm_target {
     LLVMTargetMachineRef machine; /* owned by this thread */
+    const char *triple;           /* static */
     const char *cpu;              /* LLVM's name */
     const char *features;         /* relative to cpu: "+avx2,-sse4a,…" */
-    bool has_avx512;              /* F, BW, CD, DQ and VL */
+    tgi_isa isa;                  /* AVX512: F, BW, CD, DQ and VL */
 } tgi_llvm_target;
 
 /*
  * The target for the CPU named `cpu` (NULL, "" or "host": the host), if it has
- * vectors of 128, 256 or 512 bits (0: any). On failure, returns false and writes the
- * reason to `message`, truncated to n bytes. Each thread owns one machine per
- * CPU, disposed of when it ends. Thread-safe.
+ * vectors of 128, 256 or 512 bits (0: any). If `is_foreign`, another machine
+ * runs the code. On failure, returns false and writes the reason to `message`,
+ * truncated to n bytes. Each thread owns one machine per CPU, disposed of when
+ * it ends. Thread-safe.
  */
 bool tgi_llvm_target_init(const char *cpu, unsigned vector_bits,
-                          tgi_llvm_target *out_target, char *message, size_t n);
+                          bool is_foreign, tgi_llvm_target *out_target,
+                          char *message, size_t n);
 
 /* Sets the triple and data layout of an empty module. */
 void tgi_llvm_target_set_module(const tgi_llvm_target *target,
@@ -45,6 +51,7 @@ void tgi_llvm_target_set_function(const tgi_llvm_target *target,
 
 /* Compiles a function without the post-RA scheduler, in an eighth less time.
    For loops of loads and FMAs, which the CPU reorders well by itself. */
-void tgi_llvm_target_skip_post_ra_scheduler(LLVMValueRef function);
+void tgi_llvm_target_skip_post_ra_scheduler(const tgi_llvm_target *target,
+                                            LLVMValueRef function);
 
 #endif /* TGI_LLVM_TARGET_H */

@@ -370,7 +370,8 @@ static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
                       !(tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS);
     tgi_llvm_matmul_item_rows(k, &it.first_row, &it.end_row);
     if (it.calls_function && k->schedule->matmul.epilogue_in_registers)
-        tgi_llvm_target_skip_post_ra_scheduler(k->function);
+        tgi_llvm_target_skip_post_ra_scheduler(k->program->target,
+                                               k->function);
     return it;
 }
 

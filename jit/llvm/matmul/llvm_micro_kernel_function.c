@@ -295,7 +295,7 @@ static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
     LLVMSetLinkage(function, LLVMInternalLinkage);
     tgi_llvm_target_set_function(k->program->target, function,
                                  tgi_llvm_vector_bits(k));
-    tgi_llvm_target_skip_post_ra_scheduler(function);
+    tgi_llvm_target_skip_post_ra_scheduler(k->program->target, function);
     define_function(k, function, height);
     return function;
 }

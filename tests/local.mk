@@ -408,6 +408,7 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_check.c \
 	tests/random/random_graph_control.c \
 	tests/random/random_graph_coverage.c \
+	tests/random/random_graph_emit.c \
 	tests/random/random_graph_jit.c \
 	tests/random/random_graph_make.c \
 	tests/random/random_graph_make_control.c \
@@ -519,6 +520,7 @@ TESTS += $(script_tests)
 
 # Scripts too long for `make check', run by `make check-long'.
 LONG_TESTS = \
+	tests/scripts/long-aarch64.sh \
 	tests/scripts/long-cache.sh \
 	tests/scripts/long-compile.sh \
 	tests/scripts/long-disk-cache.sh \

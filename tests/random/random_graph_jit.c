@@ -224,6 +224,13 @@ static bool emit_size(subject *of, int size)
     if (size > 0 && (is_too_large(&of->raw, of->raw_trace, size) ||
                      is_too_large(&of->native, of->trace, size)))
         return true;
+    rg_outcome expected;
+    rg_run_graph(&of->raw, of->raw_trace, of->raw_trace->graph, size,
+                 &expected);
+    const bool is_refused = !rg_may_end(expected.status);
+    rg_outcome_deinit(&expected);
+    if (is_refused)
+        return true;
     int64_t *values =
         values_of(&of->native, of->trace, of->trace->graph->dims, size);
     const bool good = !values || rg_emit(of->c, of->trace, values);

@@ -19,6 +19,7 @@ dist_doc_DATA += \
 	docs/PERFORMANCE.md \
 	docs/SCHEDULES.md \
 	docs/STYLE.md \
+	docs/TRAINING.md \
 	docs/VARIABLES.md
 
 dist_man_MANS = \

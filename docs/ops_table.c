@@ -34,7 +34,9 @@ static const keyword classes[] = {
     {"VIEW", "Views: the same elements with another shape or order"},
     {"INDEX", "Slices, gathers and scatters"},
     {"REDUCE", "Reductions"},
+    {"SCAN", "Scans"},
     {"MATMUL", "Matrix products"},
+    {"CONV", "Convolutions"},
     {"RANDOM", "Random numbers"},
     {"STATE", "State"},
     {"EFFECT", "Effects"},
@@ -116,6 +118,41 @@ static void print_class(const keyword *cls)
             print_row(&rows[i]);
 }
 
+/* -- Functions composed of operations -------------------------------------- */
+
+static const struct {
+    const char *name, *header, *doc;
+} functions[] = {
+    {"square, gt, ge, clamp, mean, any, all, einsum", "ops.h",
+     "see the header"},
+    {"relu", "ops_nn.h", "max(x, 0)"},
+    {"softmax, log_softmax", "ops_nn.h", "along an axis"},
+    {"layer_norm", "ops_nn.h", "along the last axis"},
+    {"softmax_cross_entropy", "ops_nn.h",
+     "per row; labels are weights or class indices"},
+    {"one_hot", "ops_arrange.h", "class indices as rows of 0 and 1"},
+    {"stack, unstack", "ops_arrange.h", "along a new axis, and back"},
+    {"roll", "ops_arrange.h", "elements moved along an axis, cyclically"},
+    {"var, std", "ops_statistics.h",
+     "variance and standard deviation, with a correction"},
+    {"accuracy", "ops_statistics.h", "fraction of rows classified correctly"},
+    {"confusion_matrix", "ops_statistics.h", "counts of label and prediction"},
+    {"sigmoid_cross_entropy", "losses.h", "per element"},
+    {"mean_squared_error, mean_absolute_error, huber_loss", "losses.h",
+     "means over all elements"},
+};
+
+static void print_functions(void)
+{
+    puts("\n## Functions composed of operations\n\n"
+         "They have gradients where their operations do. Layers, optimisers "
+         "and schedules are\nin [TRAINING.md](TRAINING.md).\n\n"
+         "| name | header | |\n|---|---|---|");
+    for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
+        printf("| %s | `%s` | %s |\n", functions[i].name,
+               functions[i].header, functions[i].doc);
+}
+
 int main(void)
 {
     puts("# Operations\n\n"
@@ -126,10 +163,11 @@ int main(void)
          "the dtype of the other\noperands, which must be able to represent "
          "it\n([NUMERICS.md](NUMERICS.md#plain-numbers)). *Element types* are "
          "the dtypes that the\nfirst data operand may have, *result* is the "
-         "dtype of the result.\n`include/tgjit/ops.h` declares the functions, "
-         "including those composed of several\noperations.");
+         "dtype of the result.\n`include/tgjit/ops.h` declares the "
+         "functions.");
     for (const keyword *cls = classes; cls->key; cls++)
         print_class(cls);
+    print_functions();
     for (int i = 0; i < ROWS; i++)
         (void)describe(classes, rows[i].cls);
     return has_unknown_keyword || fflush(stdout) != 0;

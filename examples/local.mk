@@ -6,8 +6,10 @@
 examples = \
 	examples/checkpoint \
 	examples/dataset_batches \
+	examples/digits_mlp \
 	examples/epoch \
 	examples/errors \
+	examples/gru_recall \
 	examples/hot_loop \
 	examples/linear_regression \
 	examples/lorenz \
@@ -18,14 +20,17 @@ examples = \
 	examples/readme \
 	examples/retrace \
 	examples/running_stats \
-	examples/tour
+	examples/tour \
+	examples/transformer_bytes
 example_ldadd = libtgjit.la $(LIBM)
 
 # Each needs a line: examples_NAME_LDADD = $(example_ldadd)
 examples_checkpoint_LDADD = $(example_ldadd)
 examples_dataset_batches_LDADD = $(example_ldadd)
+examples_digits_mlp_LDADD = $(example_ldadd)
 examples_epoch_LDADD = $(example_ldadd)
 examples_errors_LDADD = $(example_ldadd)
+examples_gru_recall_LDADD = $(example_ldadd)
 examples_hot_loop_LDADD = $(example_ldadd)
 examples_linear_regression_LDADD = $(example_ldadd)
 examples_lorenz_LDADD = $(example_ldadd)
@@ -37,6 +42,15 @@ examples_readme_LDADD = $(example_ldadd)
 examples_retrace_LDADD = $(example_ldadd)
 examples_running_stats_LDADD = $(example_ldadd)
 examples_tour_LDADD = $(example_ldadd)
+examples_transformer_bytes_LDADD = $(example_ldadd)
+
+# Those that read files find them in the source tree.
+example_data = -DEXAMPLE_DATA='"$(abs_top_srcdir)/examples/data"'
+examples_digits_mlp_CPPFLAGS = $(AM_CPPFLAGS) $(example_data)
+examples_transformer_bytes_CPPFLAGS = $(AM_CPPFLAGS) $(example_data)
+EXTRA_DIST += \
+	examples/data/README.md \
+	examples/data/digits.csv
 
 if HAVE_CXX17
 examples += examples/cxx_tour

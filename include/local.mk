@@ -19,12 +19,20 @@ topicinclude_HEADERS = \
 	include/tgjit/gradient.h \
 	include/tgjit/host.h \
 	include/tgjit/initial.h \
+	include/tgjit/layers.h \
+	include/tgjit/losses.h \
 	include/tgjit/map.h \
 	include/tgjit/ops.h \
+	include/tgjit/ops_arrange.h \
 	include/tgjit/ops_macros.h \
+	include/tgjit/ops_conv.h \
+	include/tgjit/ops_cumulative.h \
 	include/tgjit/ops_nn.h \
 	include/tgjit/ops_random.h \
+	include/tgjit/ops_statistics.h \
+	include/tgjit/optimiser.h \
 	include/tgjit/result.h \
+	include/tgjit/schedules.h \
 	include/tgjit/scope.h \
 	include/tgjit/tensor.h \
 	include/tgjit/trace.h \

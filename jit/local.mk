@@ -102,6 +102,7 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse/fuse.c \
 	jit/fuse/fuse_buffer.c \
 	jit/fuse/fuse_buffer.h \
+	jit/fuse/fuse_conv.c \
 	jit/fuse/fuse_expr.c \
 	jit/fuse/fuse_expr.h \
 	jit/fuse/fuse_kernel.c \
@@ -110,6 +111,7 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse/fuse_map.h \
 	jit/fuse/fuse_matmul.c \
 	jit/fuse/fuse_order.c \
+	jit/fuse/fuse_pack.c \
 	jit/fuse/fuse_place.c \
 	jit/fuse/fuse_reduction_epilogue.c \
 	jit/fuse/fuse_region.c \
@@ -259,6 +261,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/columns/llvm_columns.c \
 	jit/llvm/columns/llvm_columns.h \
 	jit/llvm/columns/llvm_columns_wide.c \
+	jit/llvm/emit/llvm_aarch64.c \
 	jit/llvm/emit/llvm_access.c \
 	jit/llvm/emit/llvm_access.h \
 	jit/llvm/emit/llvm_cache_hints.c \
@@ -273,17 +276,21 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_emit.h \
 	jit/llvm/emit/llvm_flow.c \
 	jit/llvm/emit/llvm_flow.h \
-	jit/llvm/emit/llvm_fp_mode.c \
-	jit/llvm/emit/llvm_fp_mode.h \
 	jit/llvm/emit/llvm_frame.c \
 	jit/llvm/emit/llvm_frame.h \
 	jit/llvm/emit/llvm_inst.c \
 	jit/llvm/emit/llvm_inst.h \
+	jit/llvm/emit/llvm_isa.c \
+	jit/llvm/emit/llvm_isa.h \
 	jit/llvm/emit/llvm_kernel_state.h \
 	jit/llvm/emit/llvm_lookup.c \
 	jit/llvm/emit/llvm_lookup.h \
+	jit/llvm/emit/llvm_offsets.c \
+	jit/llvm/emit/llvm_offsets.h \
 	jit/llvm/emit/llvm_program.c \
 	jit/llvm/emit/llvm_program.h \
+	jit/llvm/emit/llvm_quirks.c \
+	jit/llvm/emit/llvm_quirks.h \
 	jit/llvm/emit/llvm_random.c \
 	jit/llvm/emit/llvm_random.h \
 	jit/llvm/emit/llvm_register_transpose.c \
@@ -294,6 +301,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_store_forwarding.h \
 	jit/llvm/emit/llvm_target.c \
 	jit/llvm/emit/llvm_target.h \
+	jit/llvm/emit/llvm_x86.c \
 	jit/llvm/kernel/llvm_kernel.c \
 	jit/llvm/kernel/llvm_kernel.h \
 	jit/llvm/matmul/llvm_columns_step.c \

@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	src/front/object/README.md \
 	src/front/ops/README.md \
 	src/front/trace/README.md \
+	src/front/train/README.md \
 	src/gradient/README.md \
 	src/interp/README.md \
 	src/ir/README.md \
@@ -141,6 +142,8 @@ libtgjit_core_la_SOURCES += \
 	src/build/build_labelled.h \
 	src/build/build_number.c \
 	src/build/build_random.c \
+	src/build/build_conv.c \
+	src/build/build_scan.c \
 	src/build/build_reduce.c \
 	src/build/build_shape.c \
 	src/build/einsum.h \
@@ -184,6 +187,10 @@ libtgjit_core_la_SOURCES += \
 	src/interp/kernel_gather.c \
 	src/interp/kernel_index.c \
 	src/interp/kernel_index_type.h \
+	src/interp/kernel_scan.c \
+	src/interp/kernel_scan_type.h \
+	src/interp/kernel_conv.c \
+	src/interp/kernel_conv_type.h \
 	src/interp/kernel_matmul.c \
 	src/interp/kernel_matmul_type.h \
 	src/interp/kernel_pairwise.h \
@@ -221,6 +228,8 @@ libtgjit_core_la_SOURCES += \
 	src/gradient/gradient_binary.c \
 	src/gradient/gradient_index.c \
 	src/gradient/gradient_loop.c \
+	src/gradient/gradient_conv.c \
+	src/gradient/gradient_scan.c \
 	src/gradient/gradient_matmul.c \
 	src/gradient/gradient_primitives.h \
 	src/gradient/gradient_reason.c \
@@ -312,9 +321,13 @@ libtgjit_core_la_SOURCES += \
 
 libtgjit_core_la_SOURCES += \
 	src/front/ops/ops.c \
+	src/front/ops/ops_arrange.c \
+	src/front/ops/ops_arrange.h \
 	src/front/ops/ops_axes.c \
 	src/front/ops/ops_control.c \
 	src/front/ops/ops_control.h \
+	src/front/ops/ops_conv.c \
+	src/front/ops/ops_cumulative.c \
 	src/front/ops/ops_custom.c \
 	src/front/ops/ops_derivative.c \
 	src/front/ops/ops_einsum.c \
@@ -322,11 +335,18 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_gradient.h \
 	src/front/ops/ops_host.c \
 	src/front/ops/ops_list.c \
+	src/front/ops/ops_losses.c \
 	src/front/ops/ops_nn.c \
+	src/front/ops/ops_nn.h \
+	src/front/ops/ops_pool.c \
 	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
+	src/front/ops/ops_random.h \
 	src/front/ops/ops_scan.c \
-	src/front/ops/ops_state.c
+	src/front/ops/ops_spatial.c \
+	src/front/ops/ops_spatial.h \
+	src/front/ops/ops_state.c \
+	src/front/ops/ops_statistics.c
 
 # -- src/front/data: datasets and iterators ----------------------------------
 
@@ -391,6 +411,20 @@ libtgjit_core_la_SOURCES += \
 	src/front/file/zip_format.h \
 	src/front/file/zip_read.c \
 	src/front/file/zip_write.c
+
+# -- src/front/train: layers, optimisers, schedules ---------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/train/attention.c \
+	src/front/train/layer_create.c \
+	src/front/train/layer_create.h \
+	src/front/train/layer_parts.h \
+	src/front/train/layers.c \
+	src/front/train/optimiser.c \
+	src/front/train/optimiser_state.c \
+	src/front/train/optimiser_state.h \
+	src/front/train/recurrent.c \
+	src/front/train/schedules.c
 
 # Recipes over an emitter, and the tables they need: for code generators, which
 # link nothing else of the library, and for their tests.

@@ -31,6 +31,7 @@ unit_tests = \
 	tests/api/test_dataset \
 	tests/api/test_dlpack \
 	tests/api/test_dynamic \
+	tests/api/test_cumulative \
 	tests/api/test_einsum_values \
 	tests/api/test_explain \
 	tests/api/test_export \
@@ -41,6 +42,7 @@ unit_tests = \
 	tests/api/test_faults_host \
 	tests/api/test_faults_jit \
 	tests/api/test_faults_scopes \
+	tests/api/test_faults_training \
 	tests/api/test_function \
 	tests/api/test_gradient \
 	tests/api/test_gradient_effects \
@@ -48,10 +50,15 @@ unit_tests = \
 	tests/api/test_gradient_ops \
 	tests/api/test_host_access \
 	tests/api/test_host_call \
+	tests/api/test_layers \
+	tests/api/test_losses \
 	tests/api/test_machine_memory \
 	tests/api/test_memoised \
 	tests/api/test_nesting \
 	tests/api/test_npy \
+	tests/api/test_ops_arrange \
+	tests/api/test_ops_statistics \
+	tests/api/test_optimiser \
 	tests/api/test_op_matrix \
 	tests/api/test_result_slots \
 	tests/api/test_runner \
@@ -207,12 +214,18 @@ tests_codegen_test_empty_SOURCES = \
 tests_api_test_gradient_expected_SOURCES = \
 	tests/api/gradient_formulas.c \
 	tests/api/gradient_formulas.h \
+	tests/api/gradient_formulas_layers.c \
 	tests/api/gradient_formulas_loops.c \
 	tests/api/gradient_formulas_networks.c \
 	tests/api/gradient_formulas_sums.c \
+	tests/api/gradient_formulas_training.c \
 	tests/api/test_gradient_expected.c
 tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
+tests_api_test_layers_LDADD = $(LDADD) $(LIBM)
+tests_api_test_losses_LDADD = $(LDADD) $(LIBM)
+tests_api_test_optimiser_LDADD = $(LDADD) $(LIBM)
+tests_api_test_ops_statistics_LDADD = $(LDADD) $(LIBM)
 
 # Tests of the code generator.
 if HAVE_LLVM
@@ -224,6 +237,7 @@ unit_tests += \
 	tests/codegen/test_llvm_instrument \
 	tests/codegen/test_llvm_loops \
 	tests/codegen/test_llvm_non_temporal \
+	tests/codegen/test_llvm_quirks \
 	tests/codegen/test_llvm_reduce \
 	tests/codegen/test_llvm_target \
 	tests/codegen/test_llvm_transpose
@@ -283,6 +297,9 @@ tests_codegen_test_llvm_non_temporal_LDADD = $(llvm_ldadd)
 tests_codegen_test_llvm_non_temporal_SOURCES = \
 	tests/codegen/test_llvm_non_temporal.c \
 	tests/support/loops_building.h
+tests_codegen_test_llvm_quirks_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_quirks_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_quirks_SOURCES = tests/codegen/test_llvm_quirks.c
 tests_codegen_test_llvm_target_CPPFLAGS = $(llvm_cppflags)
 tests_codegen_test_llvm_target_LDADD = $(llvm_ldadd)
 tests_codegen_test_llvm_target_SOURCES = \
@@ -415,6 +432,8 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_make_dynamic.c \
 	tests/random/random_graph_make_elementwise.c \
 	tests/random/random_graph_make_empty.c \
+	tests/random/random_graph_make_reassign.c \
+	tests/random/random_graph_make_window.c \
 	tests/random/random_graph_make_reduce.c \
 	tests/random/random_graph_make_shape.c \
 	tests/random/random_graph_make_state.c \
@@ -460,6 +479,17 @@ tests_random_random_gradients_SOURCES = \
 	tests/support/workers.c \
 	tests/support/workers.h
 
+# Run with its options by check-conv.sh.
+check_PROGRAMS += tests/random/sweep-conv
+tests_random_sweep_conv_LDADD = $(plain_ldadd) $(LIBM)
+tests_random_sweep_conv_SOURCES = \
+	tests/random/sweep_conv.c \
+	tests/support/arguments.h \
+	tests/support/instrument.h \
+	tests/support/watched.h \
+	tests/support/workers.c \
+	tests/support/workers.h
+
 # Run with its options by check-matmul.sh.
 check_PROGRAMS += tests/random/sweep-matmul
 tests_random_sweep_matmul_LDADD = $(plain_ldadd) $(LIBM)
@@ -489,6 +519,7 @@ tests_support_warm_LDADD = libtgjit.la
 # -- Scripts -----------------------------------------------------------------
 
 script_tests = \
+	tests/scripts/check-architecture.sh \
 	tests/scripts/check-arguments.sh \
 	tests/scripts/check-background.sh \
 	tests/scripts/check-bench.sh \
@@ -514,6 +545,7 @@ script_tests = \
 	tests/scripts/check-readme.sh \
 	tests/scripts/check-repro.sh \
 	tests/scripts/check-schedules-doc.sh \
+	tests/scripts/check-training.sh \
 	tests/scripts/check-warm.sh
 
 TESTS += $(script_tests)
@@ -603,12 +635,15 @@ EXTRA_DIST += \
 	tests/golden/traced_with_static.txt \
 	tests/golden/traced_with_static_short.txt \
 	tests/gradients/elementwise.txt \
+	tests/gradients/layers.txt \
 	tests/gradients/loops.txt \
 	tests/gradients/make_expected.py \
 	tests/gradients/networks.txt \
+	tests/gradients/optimisers.txt \
 	tests/gradients/products.txt \
 	tests/gradients/reductions.txt \
 	tests/gradients/shapes.txt \
+	tests/gradients/training.txt \
 	tests/support/graphs.h \
 	tests/support/image_objects.h \
 	tests/support/instrument.h \
@@ -644,10 +679,12 @@ EXTRA_DIST += \
 	tests/scripts/run-example.sh \
 	tests/scripts/run-test.sh \
 	tests/support/disk_caches.h \
+	tests/support/expected_numbers.h \
 	tests/scripts/summary.sh \
 	tests/support/support.h \
 	tests/support/support_random.h \
 	tests/support/traced.h \
+	tests/support/vector_widths.h \
 	tests/support/word_reader.h
 
 # -- Running -----------------------------------------------------------------

@@ -274,7 +274,7 @@ TG_END_DECLS
 /* Expands to two arguments: an array of up to 32 datasets, and its length. */
 #define TG_DATASETS(...) \
     TG_ARRAY(tg_dataset *, TG_ITSELF, __VA_ARGS__), \
-        (size_t)TG_COUNT(__VA_ARGS__)
+        (size_t)TG_LENGTH(tg_dataset *, __VA_ARGS__)
 
 #else /* __cplusplus */
 

@@ -283,7 +283,7 @@ TG_END_DECLS
     (&(const tg_function_options){ \
         .struct_bytes = sizeof(tg_function_options), \
         .signature = (const tg_spec[]){__VA_ARGS__}, \
-        .n_signature = (size_t)TG_COUNT(__VA_ARGS__)})
+        .n_signature = (size_t)TG_LENGTH(tg_spec, __VA_ARGS__)})
 
 #else /* __cplusplus */
 

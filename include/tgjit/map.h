@@ -31,6 +31,10 @@
 #define TG_ARRAY(type, m, ...) \
     ((type const *)(__VA_OPT__((type const[]){TG_MAP(m, __VA_ARGS__)} +) 0))
 #define TG_ITSELF(x) x
+/* The number of its elements with TG_ITSELF. Unlike TG_COUNT, it does not count
+   commas inside braces, which the preprocessor takes for separators. */
+#define TG_LENGTH(type, ...) \
+    (0 __VA_OPT__(+sizeof((type const[]){__VA_ARGS__}) / sizeof(type)))
 
 #define TG_MAP(m, ...) \
     TG_MAP_CAT(TG_MAP_, TG_COUNT(__VA_ARGS__))(m __VA_OPT__(, ) __VA_ARGS__)

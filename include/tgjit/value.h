@@ -260,7 +260,8 @@ TG_END_DECLS
 
 /* Expands to two arguments, rank and extents: TG_DIMS(64, 1024). */
 #define TG_DIMS(...) \
-    (int)TG_COUNT(__VA_ARGS__), TG_ARRAY(int64_t, TG_ITSELF, __VA_ARGS__)
+    (int)TG_LENGTH(int64_t, __VA_ARGS__), \
+        TG_ARRAY(int64_t, TG_ITSELF, __VA_ARGS__)
 #define TG_SCALAR 0, NULL
 
 /* Expands to two arguments, a count and axis numbers: TG_PERM(1, 0). */

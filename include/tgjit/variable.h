@@ -108,6 +108,8 @@ typedef struct tg_bundle_field {
  *     static const tg_bundle_field layer_fields[] = {
  *         TG_FIELD(layer, w), TG_FIELD(layer, b) };
  *     static const tg_bundle_type layer_type = TG_BUNDLE(layer, layer_fields);
+ *
+ * A member may be NULL; it is left out of lists, files and arguments.
  */
 struct tg_bundle_type {
     const char *name;

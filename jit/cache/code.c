@@ -4,15 +4,12 @@
  */
 #include "cache/code.h"
 
-#include <string.h>
-
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/live.h"
 
 static tg_status code_init(tgi_code *code, const tgi_codegen *codegen)
 {
-    const size_t bytes = codegen->n_kernels * sizeof(*code->costs);
     TGI_TRY(tgi_image_load(codegen->object, codegen->object_bytes,
                            &code->image));
     union {
@@ -23,12 +20,6 @@ static tg_status code_init(tgi_code *code, const tgi_codegen *codegen)
     if (!code->entry)
         TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
                  "compiled code has no entry '%s'", codegen->entry);
-    code->costs = tgi_alloc(bytes + 1);
-    if (!code->costs)
-        return tgi_error_memory();
-    if (bytes)
-        memcpy(code->costs, codegen->costs, bytes);
-    code->n_kernels = codegen->n_kernels;
     return TG_OK;
 }
 
@@ -59,13 +50,11 @@ void tgi_code_release(tgi_code *code)
     if (!code || !tgi_refcount_dec(&code->refs))
         return;
     tgi_image_release(code->image);
-    tgi_free(code->costs);
     tgi_free(code);
     tgi_live_add(TGI_LIVE_CODE, -1);
 }
 
 size_t tgi_code_bytes(const tgi_code *code)
 {
-    return tgi_block_bytes(code) + tgi_block_bytes(code->costs) +
-           tgi_image_bytes(code->image);
+    return tgi_block_bytes(code) + tgi_image_bytes(code->image);
 }

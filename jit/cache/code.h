@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code.h - compiled code: the image, its entry, and the cost of each kernel,
- * which chooses the number of threads. It belongs to no graph or context: all
- * programs with the same loops share it. Immutable.
+ * code.h - compiled code: the image and its entry. It belongs to no graph or
+ * context: all programs with the same loops share it. Immutable.
  */
 #ifndef TGI_CODE_H
 #define TGI_CODE_H
@@ -17,8 +16,6 @@ typedef struct tgi_code {
     tgi_refcount refs;
     tgi_image *image;
     tgi_entry *entry;
-    size_t n_kernels;
-    tgi_kernel_cost *costs; /* by kernel */
 } tgi_code;
 
 /* Loads the object of the code generator. The caller owns the result. */

@@ -48,6 +48,16 @@ static void put_access(tgi_strbuf *key, const tgi_kernel_loops *kernel,
     put(key, access->shift);
 }
 
+static void put_offset_table(tgi_strbuf *key, const tgi_offset_table *table)
+{
+    put(key, (uint64_t)table->n_axes);
+    for (int axis = 0; axis < table->n_axes; axis++) {
+        put_dim(key, table->extent[axis]);
+        put_stride(key, table->stride[axis]);
+    }
+    put(key, table->memory.raw);
+}
+
 static void put_inst(tgi_strbuf *key, const tgi_inst *inst)
 {
     put(key, inst->kind);
@@ -60,6 +70,10 @@ static void put_inst(tgi_strbuf *key, const tgi_inst *inst)
     for (int i = 0; i < inst->n_operands; i++)
         put(key, inst->operands[i]);
     switch ((tgi_inst_kind)inst->kind) {
+    case TGI_INST_CARRIED:
+        put(key, inst->number);
+        put(key, inst->bits);
+        break;
     case TGI_INST_CONSTANT:
         put(key, inst->bits);
         break;
@@ -70,6 +84,7 @@ static void put_inst(tgi_strbuf *key, const tgi_inst *inst)
         break;
     case TGI_INST_POSITION:
     case TGI_INST_LOAD:
+    case TGI_INST_OFFSET:
     case TGI_INST_REDUCED:
         put(key, inst->number);
         break;
@@ -183,6 +198,9 @@ static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
     put(key, kernel->accesses.n);
     for (size_t i = 0; i < kernel->accesses.n; i++)
         put_access(key, kernel, &kernel->accesses.data[i]);
+    put(key, kernel->offsets.n);
+    for (size_t i = 0; i < kernel->offsets.n; i++)
+        put_offset_table(key, &kernel->offsets.data[i]);
     put(key, kernel->stores.n);
     for (size_t i = 0; i < kernel->stores.n; i++) {
         put(key, kernel->stores.data[i].value);

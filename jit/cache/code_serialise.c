@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * code_serialise.c - code as bytes, for the disk cache: the costs of kernels,
+ * code_serialise.c - code as bytes, for the disk cache: the number of kernels,
  * the name of the entry, and the ELF object.
  */
 #include <string.h>
@@ -14,26 +14,9 @@ void tgi_code_serialise(const tgi_codegen *codegen, tgi_strbuf *out)
 {
     const size_t entry_bytes = strlen(codegen->entry) + 1;
     tgi_leb128_put(out, codegen->n_kernels);
-    for (size_t i = 0; i < codegen->n_kernels; i++) {
-        tgi_leb128_put(out, (uint64_t)codegen->costs[i].point);
-        tgi_leb128_put(out, (uint64_t)codegen->costs[i].element);
-    }
     tgi_leb128_put(out, entry_bytes);
     tgi_strbuf_add_bytes(out, codegen->entry, entry_bytes);
     tgi_strbuf_add_bytes(out, codegen->object, codegen->object_bytes);
-}
-
-static bool read_costs(const unsigned char **at, const unsigned char *end,
-                       tgi_kernel_cost *costs, size_t n)
-{
-    uint64_t point, element;
-    for (size_t i = 0; i < n; i++) {
-        if (!tgi_leb128_get(at, end, &point) ||
-            !tgi_leb128_get(at, end, &element))
-            return false;
-        costs[i] = (tgi_kernel_cost){(int64_t)point, (int64_t)element};
-    }
-    return true;
 }
 
 /* Reads the entry name and the object; false if the bytes are malformed. */
@@ -59,15 +42,9 @@ tg_status tgi_code_deserialise(const void *bytes, size_t n_bytes,
     if (!tgi_leb128_get(&at, end, &n) || n != n_kernels)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "cached code: expected %zu kernels", n_kernels);
-    tgi_kernel_cost *costs = tgi_alloc(n_kernels * sizeof(*costs) + 1);
-    if (!costs)
-        return tgi_error_memory();
-    tgi_codegen codegen = {.costs = costs, .n_kernels = n_kernels};
-    tg_status status =
-        read_costs(&at, end, costs, n_kernels) && read_object(at, end, &codegen)
-            ? tgi_code_create(&codegen, out_code)
-            : tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
-                            "cached code is damaged");
-    tgi_free(costs);
-    return status;
+    tgi_codegen codegen = {.n_kernels = n_kernels};
+    if (!read_object(at, end, &codegen))
+        TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                 "cached code is damaged");
+    return tgi_code_create(&codegen, out_code);
 }

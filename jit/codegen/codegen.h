@@ -46,9 +46,7 @@ typedef struct tgi_codegen_export {
     int64_t memory_bytes;             /* of temporaries … */
     bool takes_memory; /* … passed as last parameter; else static */
     int64_t grain;     /* as in the frame */
-    /* Returns the maximal number of threads of a call; 1: no team. */
-    int (*choose_threads)(const tgi_kernel_cost *costs, const void *user);
-    const void *user;
+    int n_threads;     /* at most, of a call; 1: no team */
 } tgi_codegen_export;
 
 /* -- Compilation ----------------------------------------------------------- */
@@ -77,7 +75,6 @@ typedef struct tgi_codegen {
     const char *entry; /* global symbol of its tgi_entry */
     /* By kernel of the loops: its symbol; NULL: straight-line. */
     const char *const *kernels;
-    const tgi_kernel_cost *costs; /* by kernel */
     size_t n_kernels;
 
     /* NULL unless requested. A failed compile has those it has reached. */
@@ -94,8 +91,9 @@ typedef struct tgi_codegen {
 } tgi_codegen;
 
 /*
- * Compiles verified loops with schedules. On success `out` has an object, else the error.
- * tgi_codegen_dispose is due in both cases. Thread-safe; prints nothing.
+ * Compiles verified loops with schedules. On success `out` has an object, else
+ * the error. tgi_codegen_dispose is due in both cases. Thread-safe; prints
+ * nothing.
  */
 typedef bool tgi_codegen_compile(const tgi_loops *loops,
                                  const tgi_codegen_options *options,

@@ -158,11 +158,10 @@ static tg_status plan_memory(job *j)
 
 /* -- Object ---------------------------------------------------------------- */
 
-static int choose_threads(const tgi_kernel_cost *costs, const void *user)
+static int choose_threads(const job *j)
 {
-    const job *j = user;
-    return tgi_plan_threads(tgi_plan_work(j->loops, costs, NULL),
-                            j->options->grain, j->options->threads);
+    return tgi_plan_threads(tgi_plan_work(j->loops, NULL), j->options->grain,
+                            j->options->threads);
 }
 
 static tg_status copy_object(const job *j, const tgi_codegen *codegen,
@@ -176,7 +175,7 @@ static tg_status copy_object(const job *j, const tgi_codegen *codegen,
     *out = (tgi_exported){.object = tgi_alloc(codegen->object_bytes),
                           .object_bytes = codegen->object_bytes,
                           .memory_bytes = j->memory_bytes,
-                          .threads = choose_threads(codegen->costs, j)};
+                          .threads = choose_threads(j)};
     if (!out->object)
         return tgi_error_memory();
     memcpy(out->object, codegen->object, codegen->object_bytes);
@@ -193,8 +192,7 @@ static tg_status generate_object(const job *j, tgi_exported *out)
         .memory_bytes = j->memory_bytes,
         .takes_memory = j->options->takes_memory,
         .grain = j->options->grain,
-        .choose_threads = choose_threads,
-        .user = j};
+        .n_threads = choose_threads(j)};
     const tgi_codegen_options request = {.cpu = j->options->cpu,
                                          .vector_bits = j->options->vector_bits,
                                          .verify = j->options->verifies,

@@ -281,6 +281,7 @@ static void find_roots(tgi_task *task, tgi_expr_root *out_roots[2])
     out_roots[0] = &task->value;
     out_roots[1] = tgi_task_is_reduction(task)      ? &task->reduce.rhs
                    : task->kind == TGI_TASK_SCATTER ? &task->scatter.indices
+                   : task->kind == TGI_TASK_SCAN    ? &task->scan.addend
                                                     : NULL;
 }
 
@@ -316,6 +317,13 @@ tg_status tgi_fuse_build_expr(tgi_fuse_state *s, tgi_task *task)
 
 /* -- Addresses ------------------------------------------------------------- */
 
+static tgi_stride scaled_stride(const tgi_fuse_state *s, tgi_dim stride,
+                                int64_t step)
+{
+    return (tgi_stride){tgi_dim_mul(s->dims, stride, step < 0 ? -step : step),
+                        step < 0};
+}
+
 bool tgi_fuse_leaf_access(tgi_fuse_state *s, const tgi_expr_node *node,
                           tgi_access *out_access)
 {
@@ -329,11 +337,16 @@ bool tgi_fuse_leaf_access(tgi_fuse_state *s, const tgi_expr_node *node,
                         tgi_dim_mul(s->dims, at->start, strides[axis]));
         if (out_access->offset == TGI_DIM_NONE)
             return false;
+        if (at->window_step != 0) {
+            const tgi_stride stride =
+                scaled_stride(s, strides[axis], at->window_step);
+            if (stride.distance == TGI_DIM_NONE)
+                return false;
+            out_access->stride[at->window] = stride;
+        }
         if (at->axis == TGI_AXIS_NONE || at->step == 0)
             continue; /* shifts are added by loop_builder.c */
-        tgi_stride stride = {tgi_dim_mul(s->dims, strides[axis],
-                                         at->step < 0 ? -at->step : at->step),
-                             at->step < 0};
+        const tgi_stride stride = scaled_stride(s, strides[axis], at->step);
         if (stride.distance == TGI_DIM_NONE)
             return false;
         if (at->axis == TGI_AXIS_GATHERED) {

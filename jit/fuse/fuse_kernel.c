@@ -128,6 +128,8 @@ static void set_levels(tgi_kernel_loops *k)
             level = level_of_access(k, &k->accesses.data[inst->number]);
         if (is_reload(k, inst))
             level = TGI_LEVEL_INNER;
+        if (inst->kind == TGI_INST_OFFSET || inst->kind == TGI_INST_CARRIED)
+            level = TGI_LEVEL_INNER;
         if (inst->kind == TGI_INST_REDUCED)
             level = TGI_LEVEL_POINT;
         for (int o = 0; o < inst->n_operands; o++)
@@ -358,6 +360,31 @@ static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
     return tgi_vec_push(&b->loops->stores, store) ? TG_OK : tgi_error_memory();
 }
 
+/* Stores factor * previous + addend, rounded once. */
+static tg_status build_scan(tgi_loop_builder *b, const tgi_fuse_kernel *k,
+                            const tgi_task *task)
+{
+    const tgi_node *node = tgi_graph_node(b->state->graph, task->node);
+    const tgi_attr_scan *attr = node->attr;
+    if (!is_store_needed(b->state, task))
+        return TG_OK;
+    if (!tgi_loop_builder_expand(b, task, task->value.id))
+        return tg_error_last()->status;
+    const uint32_t factor = tgi_loop_builder_inst_of(b, task->value.id);
+    const uint32_t addend = tgi_loop_builder_inst_of(b, task->scan.addend.id);
+    const uint32_t result =
+        tgi_loop_builder_linear_step(b, factor, addend, attr->starts_at_one,
+                                     k->inner.n > 0, task->node);
+    if (!result)
+        return tg_error_last()->status;
+    TGI_TRY(store_value(b, k, task, result, TGI_LEVEL_INNER));
+    /* store_value sets the strides of outer axes only. */
+    tgi_access *access = &b->loops->accesses.data[b->loops->accesses.n - 1];
+    if (k->inner.n > 0)
+        access->stride[k->outer.n] = task->target.stride[k->outer.n];
+    return TG_OK;
+}
+
 static tg_status build_check(tgi_loop_builder *b, const tgi_task *task)
 {
     tgi_fuse_state *s = b->state;
@@ -405,6 +432,8 @@ static tg_status build_task(tgi_loop_builder *b, const tgi_fuse_kernel *k,
         return build_pack(b, task);
     case TGI_TASK_SCATTER:
         return build_scatter(b, task);
+    case TGI_TASK_SCAN:
+        return build_scan(b, k, task);
     default:
         return build_check(b, task);
     }
@@ -543,6 +572,8 @@ static tg_status build_stage(tgi_loop_builder *b, const tgi_fuse_kernel *k,
         loops->extent[n_outer + i] = k->inner.extent[i];
     /* Without reductions there is one phase. */
     b->inner_axes = ~((UINT32_C(1) << n_outer) - 1) & ~TGI_AXES_POINT;
+    b->first_inner = n_outer;
+    b->n_inner = k->inner.n;
     TGI_TRY(build_tasks(b, k, stage));
     if (k->is_split && stage == 0) {
         TGI_TRY(split_blocks(b, k));

@@ -136,7 +136,42 @@ static void compose_slice(const tgi_fuse_state *s, tgi_ref view,
             .start = advance(s->dims, start, step, from->start),
             .step = from->axis == TGI_AXIS_NONE ? 0 : from->step * step,
             .shift = from->shift,
-            .shift_step = from->shift_step * step};
+            .shift_step = from->shift_step * step,
+            .window = from->window,
+            .window_step = from->window_step * step};
+    }
+}
+
+/*
+ * The windows of an axis: the position of the window is on `axis` of the view,
+ * that of the element on an axis of its own. Uses that would need a third loop
+ * axis, or a second shift, take the view from memory (tgi_fuse_values).
+ */
+static void compose_window(const tgi_fuse_state *s, tgi_ref view,
+                           const tgi_map *map, tgi_map *out)
+{
+    const tgi_attr_window *attr = tgi_graph_node(s->graph, view)->attr;
+    for (int axis = 0, next = out->rank; axis < out->rank; axis++) {
+        tgi_map_axis *to = &out->axis[axis];
+        *to = map->axis[axis];
+        if (attr->size[axis] == 0)
+            continue;
+        const tgi_map_axis *element = &map->axis[next++];
+        const int64_t stride = attr->stride[axis];
+        const int64_t dilation = attr->dilation[axis];
+        to->start = tgi_dim_add(
+            s->dims, tgi_dim_mul(s->dims, to->start, stride),
+            tgi_dim_mul(s->dims, element->start, dilation));
+        to->step *= stride;
+        if (element->axis == TGI_AXIS_NONE)
+            continue;
+        if (to->axis == TGI_AXIS_NONE) {
+            to->axis = element->axis;
+            to->step = element->step * dilation;
+        } else {
+            to->window = element->axis;
+            to->window_step = element->step * dilation;
+        }
     }
 }
 
@@ -169,6 +204,9 @@ void tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
         break;
     case TGI_OP_SLICE:
         compose_slice(s, view, map, out_map);
+        break;
+    case TGI_OP_WINDOW:
+        compose_window(s, view, map, out_map);
         break;
     default:
         compose_reshape(s, in, view, map, out_map);

@@ -60,13 +60,15 @@ enum {
 };
 
 /* Position on one axis of a value: start + step * loop index
-   + shift_step * shift. */
+   + window_step * index in a window + shift_step * shift. */
 typedef struct tgi_map_axis {
     int32_t axis;       /* loop axis, or TGI_AXIS_… */
     tgi_shift_id shift; /* or none */
     tgi_dim start;
     int64_t step;
     int64_t shift_step;
+    int64_t window; /* loop axis of the window, if window_step is not 0 */
+    int64_t window_step;
 } tgi_map_axis;
 
 /* Compared and hashed bytewise, so it has no padding; axes past the rank are
@@ -77,7 +79,7 @@ typedef struct tgi_map {
     tgi_map_axis axis[TG_MAX_RANK];
 } tgi_map;
 
-_Static_assert(sizeof(tgi_map_axis) == 32 &&
+_Static_assert(sizeof(tgi_map_axis) == 48 &&
                    sizeof(tgi_map) == 8 + TG_MAX_RANK * sizeof(tgi_map_axis),
                "maps have no padding");
 

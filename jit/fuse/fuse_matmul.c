@@ -29,9 +29,7 @@ enum {
        faster, 256 KiB 20 % slower. */
     MAX_UNPACKED_B_BYTES = 128 << 10,
     MIN_PACK_ROWS = 128,
-    /* Packed panels of a variable that this graph does not write are memoised
-       across calls: up to so many bytes each, and from fewer rows on. */
-    MAX_MEMO_BYTES = 64 << 20,
+    /* Memoised panels pay from fewer rows on. */
     MIN_MEMO_ROWS = 4
 };
 
@@ -136,27 +134,10 @@ static bool should_copy_rows(const tgi_fuse_state *s, const matmul *p)
            !is_known_below(p->m, 2) && !is_known_below(p->n, MIN_COPY_COLUMNS);
 }
 
-/* The parameter of the variable that an operand is a view of, if this graph
-   does not write it; else -1. */
-static int64_t unwritten_variable(const tgi_fuse_state *s, tgi_ref ref)
-{
-    const tgi_node *node = tgi_graph_node(s->graph, ref);
-    while (s->values[ref].class == TGI_VALUE_INLINED) {
-        if (node->op != TGI_OP_TRANSPOSE && node->op != TGI_OP_SLICE)
-            return -1;
-        ref = tgi_fuse_resolve(s, node->inputs[0]);
-        node = tgi_graph_node(s->graph, ref);
-    }
-    if (s->values[ref].class != TGI_VALUE_INPUT || node->op != TGI_OP_READ)
-        return -1;
-    const size_t param = tgi_fuse_param(s, node->inputs[0]);
-    return s->graph->params.data[param].is_written ? -1 : (int64_t)param;
-}
-
 static bool can_memoise(const tgi_fuse_state *s, const matmul *p)
 {
-    return unwritten_variable(s, p->b.ref) >= 0 &&
-           fits_in(p, p->n, p->k, MAX_MEMO_BYTES) &&
+    return tgi_fuse_unwritten_variable(s, p->b.ref) >= 0 &&
+           fits_in(p, p->n, p->k, TGI_MAX_MEMO_BYTES) &&
            tgi_domain_of(s, p->b.ref).n == 2;
 }
 
@@ -195,23 +176,6 @@ static tgi_task begin_copy(const tgi_fuse_state *s, const matmul *p,
     return task;
 }
 
-/* Gives a task a buffer of matrices of `size` elements, one per point of the
-   batch; false when out of memory (recorded). */
-static bool add_target_buffer(tgi_fuse_state *s, const operand *x,
-                              tgi_task *task, tgi_dim size)
-{
-    for (int axis = task->outer.n - 2; axis >= 0; axis--) {
-        task->target.stride[axis].distance = size;
-        size = tgi_dim_mul(s->dims, size, task->outer.extent[axis]);
-    }
-    task->target.buffer = tgi_fuse_add_buffer(
-        s, (tgi_loop_buffer){.place = TGI_PLACE_TEMP,
-                             .dtype = tgi_fuse_dtype(s, x->ref),
-                             .node = x->ref,
-                             .count = size});
-    return !tgi_buffer_id_is_none(task->target.buffer);
-}
-
 /* The strides of a copy along the loops of the matmul. */
 static void find_copy_strides(const tgi_fuse_state *s, const matmul *p,
                               const operand *x, const tgi_task *task,
@@ -235,7 +199,7 @@ static tg_status copy_rows(tgi_fuse_state *s, const matmul *p,
     tgi_dim row = tgi_dim_add(s->dims, p->k, TGI_PANEL_ROW_BYTES / p->bytes);
     task.target.stride[outer].distance = row;
     task.target.stride[outer + 1].distance = 1;
-    if (!add_target_buffer(s, &p->a, &task, tgi_dim_mul(s->dims, p->m, row)))
+    if (!tgi_fuse_set_copy_buffer(s, &task, tgi_dim_mul(s->dims, p->m, row)))
         return tg_error_last()->status;
     task.vectors = TGI_ROWS;
     task.outer.extent[task.outer.n++] = p->k;
@@ -251,22 +215,10 @@ static tg_status copy_rows(tgi_fuse_state *s, const matmul *p,
 static tg_status pack_rhs(tgi_fuse_state *s, const matmul *p,
                           tgi_task *matmul_task)
 {
-    const int64_t width = TGI_PANEL_ROW_BYTES / p->bytes;
-    tgi_dim size = tgi_dim_mul(s->dims, p->k, width);
     tgi_task task = begin_copy(s, p, &p->b, TGI_TASK_PACK);
-    task.pack = (tgi_task_pack){.panel_width = (uint32_t)width};
-    matmul_task->reduce.panel_width = (uint32_t)width;
-    task.target.stride[task.outer.n - 1].distance = size;
-    task.target.stride[task.outer.n].distance = width;
-    tgi_dim n_panels =
-        tgi_dim_div(s->dims, tgi_dim_add(s->dims, p->n, width - 1), width);
-    if (!add_target_buffer(s, &p->b, &task,
-                           tgi_dim_mul(s->dims, size, n_panels)))
+    if (!tgi_fuse_set_panels(s, &task))
         return tg_error_last()->status;
-    if (can_memoise(s, p) && !s->bound_params) {
-        task.pack.is_memoised = true;
-        task.pack.memo_param = (uint32_t)unwritten_variable(s, p->b.ref);
-    }
+    matmul_task->reduce.panel_width = task.pack.panel_width;
     matmul_task->reduce.packed.buffer = task.target.buffer;
     find_copy_strides(s, p, &p->b, &task, matmul_task->outer.n,
                       matmul_task->reduce.packed.stride);

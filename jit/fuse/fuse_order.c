@@ -147,9 +147,31 @@ tgi_fuse_bounds tgi_fuse_bounds_of(tgi_fuse_state *s, const tgi_task *task)
 
 /* -- Accesses to variables ------------------------------------------------- */
 
-/* A kernel may write a variable that it reads if every point reads only the
-   element it writes, in one phase. A kernel with reductions, which may have
-   several phases, takes no second write: the order of both could change. */
+/* True if a task of the kernel reads the variable only at the element that its
+   point writes. */
+static bool reads_own_point(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
+                            const tgi_task *reader, int64_t param)
+{
+    for (size_t n = 0; n < reader->expr.order.n; n++) {
+        const tgi_expr_id i = reader->expr.order.data[n];
+        const tgi_expr_node *expr_node = tgi_expr_at(&reader->expr, i);
+        if (param_read(s, reader, i) != param)
+            continue;
+        if (s->values[expr_node->node].class == TGI_VALUE_ALIAS ||
+            !tgi_map_is_identity(s, expr_node->node, &expr_node->map) ||
+            (k->has_matmul && reader->kind != TGI_TASK_MAP))
+            return false;
+    }
+    return true;
+}
+
+/*
+ * A kernel may write a variable that it reads if every point reads only the
+ * element it writes, in one phase. A kernel with reductions, which may have
+ * several phases, takes no second write: the order of both could change. Nor
+ * does it write what it reads, unless it is a matmul: its maps run once per
+ * point, after the reduction, and load before they store.
+ */
 static bool can_write(tgi_fuse_state *s, tgi_fuse_kernel_id number,
                       const tgi_task *task)
 {
@@ -160,22 +182,12 @@ static bool can_write(tgi_fuse_state *s, tgi_fuse_kernel_id number,
         return false;
     if (param < 0 || !tgi_fuse_kernel_id_equals(s->last_reader[param], number))
         return true;
-    if (k->has_reduction)
+    if (k->has_reduction && !k->has_matmul)
         return false;
-    for (size_t t = 0; t <= k->tasks.n; t++) {
-        const tgi_task *reader =
-            t < k->tasks.n ? tgi_fuse_kernel_task(s, k, t) : task;
-        for (size_t n = 0; n < reader->expr.order.n; n++) {
-            const tgi_expr_id i = reader->expr.order.data[n];
-            const tgi_expr_node *expr_node = tgi_expr_at(&reader->expr, i);
-            if (param_read(s, reader, i) != param)
-                continue;
-            if (s->values[expr_node->node].class == TGI_VALUE_ALIAS ||
-                !tgi_map_is_identity(s, expr_node->node, &expr_node->map))
-                return false;
-        }
-    }
-    return true;
+    for (size_t t = 0; t < k->tasks.n; t++)
+        if (!reads_own_point(s, k, tgi_fuse_kernel_task(s, k, t), param))
+            return false;
+    return reads_own_point(s, k, task, param);
 }
 
 /* A task may read a variable that the kernel writes if every point reads the

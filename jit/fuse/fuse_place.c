@@ -130,7 +130,8 @@ bool tgi_fuse_is_aligned(const tgi_fuse_state *s, const tgi_task *writer,
     /* A shift must be known before any point runs. */
     return s->values[expr_node->node].class == TGI_VALUE_MATERIALISED &&
            tgi_task_materialises(writer, expr_node->node) &&
-           writer->kind != TGI_TASK_EPILOGUE && expr_node->depth == 0 &&
+           writer->kind != TGI_TASK_EPILOGUE && !writer->is_permuted &&
+           expr_node->depth == 0 &&
            tgi_map_is_identity(s, expr_node->node, map);
 }
 
@@ -222,7 +223,7 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
         .is_closed =
             task->kind == TGI_TASK_CHECK || task->kind == TGI_TASK_HOST ||
             task->kind == TGI_TASK_REGION || task->kind == TGI_TASK_PACK ||
-            task->kind == TGI_TASK_SCATTER ||
+            task->kind == TGI_TASK_SCATTER || task->kind == TGI_TASK_SCAN ||
             (tgi_task_has_source(task) && !is_columns_matmul(task)),
         .has_reduction = task->kind == TGI_TASK_REDUCE,
         .has_matmul = is_columns_matmul(task),
@@ -275,7 +276,8 @@ static bool can_merge_axes(const tgi_fuse_state *s, const tgi_stride *strides,
     return true;
 }
 
-/* True if the inner axes can be merged for all loads and stores of a task. */
+/* True if the inner axes can be merged for all loads and stores of a task, or
+   looked up. */
 static bool has_mergeable_inner(tgi_fuse_state *s, const tgi_task *task,
                                 const tgi_domain *outer,
                                 const tgi_domain *inner)
@@ -295,8 +297,12 @@ static bool has_mergeable_inner(tgi_fuse_state *s, const tgi_task *task,
             continue;
         if (!is_read && op == TGI_OP_IOTA && inner->n > 1)
             return false;
-        if (!tgi_fuse_leaf_access(s, expr_node, &access) ||
-            !can_merge_axes(s, &access.stride[outer->n], inner))
+        if (!tgi_fuse_leaf_access(s, expr_node, &access))
+            return false;
+        /* Loads along columns can have an offset table. */
+        if (is_read && task->vectors == TGI_COLUMNS && !access.index)
+            continue;
+        if (!can_merge_axes(s, &access.stride[outer->n], inner))
             return false;
     }
     return true;

@@ -19,10 +19,6 @@
 
 enum {
     MAX_EPILOGUES = 4, /* of a kernel; each has memory on the stack */
-    /* Matmuls of at most so many multiply-adds run on one thread anyway. */
-    MAX_SERIAL_STEPS = 1 << 18,
-    /* Rows that a thread needs to amortise the columns it reads. */
-    MIN_THREAD_ROWS = 48,
     /* Of all rows of an operand that is reread per panel of columns, with
        UNKNOWN_K elements each if k is unknown. */
     MAX_ROW_BYTES = 512 << 10,
@@ -210,7 +206,8 @@ static bool has_enough_items(const tgi_fuse_kernel *k, bool along_rows,
         return mul_ceil_div(batch, along_rows ? 1 : n, columns, 1) >=
                TGI_MIN_SHARED_ITEMS;
     return has_one_panel || batch >= TGI_MIN_SHARED_ITEMS ||
-           mul_ceil_div(batch, m, MIN_THREAD_ROWS, 0) >= TGI_MIN_SHARED_ITEMS;
+           mul_ceil_div(batch, m, TGI_COST_MIN_THREAD_ROWS, 0) >=
+               TGI_MIN_SHARED_ITEMS;
 }
 
 /*
@@ -243,7 +240,7 @@ static bool is_profitable(const tgi_fuse_state *s, const tgi_fuse_kernel *k,
     if (n_epilogues == MAX_EPILOGUES ||
         (spills_partials(k, task, bytes) && !is_only))
         return false;
-    if (count_steps(k) <= MAX_SERIAL_STEPS)
+    if (count_steps(k) <= TGI_COST_SERIAL_STEPS)
         return true;
     const int64_t row_bytes =
         mul_ceil_div(bytes, k->inner.extent[0], 1, UNKNOWN_K);

@@ -41,6 +41,12 @@ static bool find_extents(const tgi_kernel_loops *k, int64_t *out_points,
     const int along = is_rows ? k->n_outer : k->n_outer - 1;
     int64_t all = 1;
     *out_points = 1;
+    for (size_t i = 1; i < k->insts.n; i++)
+        if (k->insts.data[i].kind == TGI_INST_CARRIED)
+            return false;
+    for (size_t i = 0; i < k->offsets.n; i++)
+        if (!tgi_buffer_id_is_none(k->offsets.data[i].memory))
+            return false;
     for (int axis = 0; axis <= k->n_outer; axis++) {
         if (!tgi_dim_is_known(k->extent[axis]) ||
             k->extent[axis] > TGI_STRAIGHTLINE_ELEMENTS)

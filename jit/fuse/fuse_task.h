@@ -15,6 +15,7 @@ typedef enum tgi_task_kind {
     TGI_TASK_EPILOGUE, /* a REDUCE that has become a reduction epilogue */
     TGI_TASK_PACK,     /* stores an operand of a matmul in packed panels */
     TGI_TASK_SCATTER,  /* stores updates at their indices, in order */
+    TGI_TASK_SCAN,     /* stores a linear scan */
     TGI_TASK_CHECK,    /* checks the indices of a gather or scatter */
     TGI_TASK_HOST,     /* a print, failed assert or host call */
     TGI_TASK_REGION    /* a branch or loop */
@@ -63,13 +64,18 @@ typedef struct tgi_task_scatter {
     tgi_dim index_stride; /* of the indexed axis */
 } tgi_task_scatter;
 
+typedef struct tgi_task_scan {
+    tgi_expr_root addend; /* `value` is the factor */
+} tgi_task_scan;
+
 typedef struct tgi_task {
     uint8_t kind;
     tgi_ref node; /* whose value is stored or checked, or which runs */
 
     /* Loops. MAP, CHECK: `inner` is empty. */
     tgi_domain outer, inner;
-    uint8_t vectors; /* tgi_vectors */
+    uint8_t vectors;  /* tgi_vectors */
+    bool is_permuted; /* outer axes are not in the order of the node's axes */
 
     /* Expression, of all kinds but HOST and REGION. */
     tgi_expr_root value; /* stored, reduced or checked at a point */
@@ -87,6 +93,7 @@ typedef struct tgi_task {
         tgi_task_reduce reduce;   /* REDUCE, EPILOGUE */
         tgi_task_pack pack;       /* PACK */
         tgi_task_scatter scatter; /* SCATTER */
+        tgi_task_scan scan;       /* SCAN */
     };
 } tgi_task;
 
@@ -150,5 +157,23 @@ tg_status tgi_fuse_add_task(tgi_fuse_state *s, const tgi_task *task);
    already. */
 bool tgi_fuse_packs_rhs(const tgi_fuse_state *s, tgi_ref ref);
 tg_status tgi_fuse_add_matmul(tgi_fuse_state *s, tgi_ref ref);
+
+/* -- fuse_pack.c -- */
+
+/* Maximum bytes of memoised panels. */
+enum { TGI_MAX_MEMO_BYTES = 64 << 20 };
+
+/* The parameter of the variable that an operand is a view of, if this graph
+   does not write it; else -1. */
+int64_t tgi_fuse_unwritten_variable(const tgi_fuse_state *s, tgi_ref ref);
+/* Gives a task that stores its value a buffer of matrices of `size` elements,
+   one per point of the outer axes but the last. False when out of memory
+   (recorded). */
+bool tgi_fuse_set_copy_buffer(tgi_fuse_state *s, tgi_task *task, tgi_dim size);
+/* The same for a PACK task, whose last outer axis is that of columns. */
+bool tgi_fuse_set_panels(tgi_fuse_state *s, tgi_task *task);
+
+/* fuse_conv.c */
+tg_status tgi_fuse_add_conv(tgi_fuse_state *s, tgi_ref ref);
 
 #endif /* TGI_FUSE_TASK_H */

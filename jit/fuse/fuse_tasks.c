@@ -433,6 +433,40 @@ static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
     return add_runs_and_rows(s, ref, op, rank, extent, run, rows);
 }
 
+/* -- Scans ----------------------------------------------------------------- */
+
+/* The scanned axis is inner, all others are outer. */
+static tg_status add_scan(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    const int scanned = (int)((const tgi_attr_scan *)node->attr)->axis;
+    tgi_task task = {.kind = TGI_TASK_SCAN,
+                     .node = ref,
+                     .vectors = TGI_COLUMNS,
+                     .value.node = tgi_fuse_resolve(s, node->inputs[0])};
+    task.scan.addend.node = tgi_fuse_resolve(s, node->inputs[1]);
+    tgi_dim strides[TG_MAX_RANK];
+    tgi_fuse_dense_strides(s, ref, strides);
+    tgi_map_init(s, ref, &task.value.map);
+    for (int axis = 0; axis < tgi_fuse_rank(s, ref); axis++) {
+        const tgi_dim extent = tgi_fuse_extent(s, ref, axis);
+        if (axis == scanned || extent == 1)
+            continue;
+        task.value.map.axis[axis].axis = task.outer.n;
+        task.target.stride[task.outer.n].distance = strides[axis];
+        task.outer.extent[task.outer.n++] = extent;
+    }
+    tgi_domain_ensure_lanes(&task.outer);
+    if (task.value.map.axis[scanned].axis != TGI_AXIS_NONE) {
+        task.value.map.axis[scanned].axis = task.outer.n;
+        task.target.stride[task.outer.n].distance = strides[scanned];
+        task.inner =
+            (tgi_domain){1, {tgi_fuse_extent(s, ref, scanned)}};
+    }
+    task.scan.addend.map = task.value.map;
+    return tgi_fuse_add_task(s, &task);
+}
+
 /* -- Materialised values, assignments, results ----------------------------- */
 
 static tg_status add_materialised(tgi_fuse_state *s, tgi_ref ref)
@@ -449,6 +483,10 @@ static tg_status add_materialised(tgi_fuse_state *s, tgi_ref ref)
         return add_scatter(s, ref);
     case TGI_OP_MATMUL:
         return tgi_fuse_add_matmul(s, ref);
+    case TGI_OP_CONV:
+        return tgi_fuse_add_conv(s, ref);
+    case TGI_OP_LINEAR_SCAN:
+        return add_scan(s, ref);
     default:
         return tgi_op_table[node->op].cls == TGI_OPCLASS_REDUCE
                    ? add_reduce(s, ref)

@@ -105,7 +105,9 @@ static uint32_t compute_inline_cost(const tgi_fuse_state *s, tgi_ref ref)
     uint32_t first = 0, end = tgi_fuse_is_view(node) ? 1 : node->n_inputs;
     switch (tgi_op_table[node->op].cls) {
     case TGI_OPCLASS_REDUCE:
+    case TGI_OPCLASS_SCAN:
     case TGI_OPCLASS_MATMUL:
+    case TGI_OPCLASS_CONV:
         return TGI_COST_CHEAP + 1;
     case TGI_OPCLASS_INDEX:
         if (node->op == TGI_OP_GATHER)
@@ -192,6 +194,21 @@ tgi_ref tgi_fuse_storage_root(const tgi_fuse_state *s, tgi_ref ref)
     }
 }
 
+/* Stores the windows that a value views, for a user whose index map cannot be
+   composed with them. */
+static void store_windows(tgi_fuse_state *s, tgi_ref ref)
+{
+    for (;;) {
+        ref = tgi_fuse_resolve(s, ref);
+        const tgi_node *node = tgi_graph_node(s->graph, ref);
+        if (!tgi_fuse_is_view(node))
+            return;
+        if (node->op == TGI_OP_WINDOW)
+            s->values[ref].must_store = true;
+        ref = node->inputs[0];
+    }
+}
+
 /* Records the uses that an inlined value, or a root, makes of its inputs. */
 static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
                            tgi_ref view)
@@ -205,7 +222,13 @@ static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
         add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
             value->prefers_memory;
         return;
+    case TGI_OP_WINDOW:
+        /* An element is in several windows. */
+        store_windows(s, node->inputs[0]);
+        add_use(s, node->inputs[0], owner, ref)->prefers_memory = true;
+        return;
     case TGI_OP_DYNAMIC_SLICE:
+        store_windows(s, node->inputs[0]);
         add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
             value->prefers_memory;
         add_use(s, node->inputs[1], owner, ref);
@@ -216,6 +239,7 @@ static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
             (repeats_rows(s, ref) && is_loaded_if_repeated(s, node->inputs[0]));
         return;
     case TGI_OP_GATHER:
+        store_windows(s, node->inputs[0]);
         add_use(s, node->inputs[0], owner, ref)->prefers_memory = true;
         add_use(s, node->inputs[1], owner, ref);
         return;
@@ -295,7 +319,9 @@ static tgi_value_class classify(const tgi_fuse_state *s, tgi_ref ref)
     }
     switch (tgi_op_table[node->op].cls) {
     case TGI_OPCLASS_REDUCE:
+    case TGI_OPCLASS_SCAN:
     case TGI_OPCLASS_MATMUL:
+    case TGI_OPCLASS_CONV:
         return TGI_VALUE_MATERIALISED;
     case TGI_OPCLASS_INDEX:
         if (node->op != TGI_OP_GATHER && !is_view)
@@ -393,6 +419,12 @@ static void visit_value(tgi_fuse_state *s, tgi_ref ref)
         add_use(s, node->inputs[0], ref, 0)->prefers_memory = true;
         add_use(s, node->inputs[1], ref, 1)->prefers_memory |=
             !tgi_fuse_packs_rhs(s, ref);
+        break;
+    case TGI_OP_CONV:
+        store_windows(s, node->inputs[0]);
+        add_use(s, node->inputs[0], ref, 0)->prefers_memory = true;
+        add_use(s, node->inputs[1], ref, 1);
+        add_dense_use(s, tgi_fuse_storage_root(s, node->inputs[1]), ref);
         break;
     case TGI_OP_SCATTER:
         add_scatter_uses(s, ref);

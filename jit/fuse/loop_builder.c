@@ -110,13 +110,90 @@ uint32_t tgi_loop_builder_reduced(tgi_loop_builder *b, uint32_t reduction)
                     TGI_AXES_POINT);
 }
 
+/* -- Offsets --------------------------------------------------------------- */
+
+/* The inst of an offset table with these axes, existing or new; 0 when out of
+   memory (recorded). */
+static uint32_t find_offset(tgi_loop_builder *b, const tgi_offset_table *table)
+{
+    tgi_kernel_loops *loops = b->loops;
+    for (uint32_t i = 1; i < loops->insts.n; i++) {
+        const tgi_inst *inst = &loops->insts.data[i];
+        if (inst->kind != TGI_INST_OFFSET || inst->phase != b->phase)
+            continue;
+        const tgi_offset_table *known = &loops->offsets.data[inst->number];
+        if (memcmp(known->extent, table->extent, sizeof(table->extent)) == 0 &&
+            memcmp(known->stride, table->stride, sizeof(table->stride)) == 0)
+            return i;
+    }
+    tgi_offset_table added = *table;
+    bool is_known = true;
+    tgi_dim count = 1;
+    for (int i = 0; i < table->n_axes; i++) {
+        is_known &= tgi_dim_is_known(table->stride[i].distance);
+        count = tgi_dim_mul(b->state->dims, count, table->extent[i]);
+    }
+    if (!is_known || !tgi_dim_is_known(count) ||
+        count > TGI_MAX_CONSTANT_OFFSETS) {
+        added.memory = tgi_fuse_add_buffer(
+            b->state, (tgi_loop_buffer){.place = TGI_PLACE_SCRATCH,
+                                        .dtype = TG_I64,
+                                        .is_pinned = true,
+                                        .count = count});
+        if (tgi_buffer_id_is_none(added.memory))
+            return 0;
+    }
+    if (!tgi_vec_push(&loops->offsets, added)) {
+        tgi_error_memory();
+        return 0;
+    }
+    return add_inst(b,
+                    (tgi_inst){.kind = TGI_INST_OFFSET,
+                               .dtype = TG_I64,
+                               .number = (uint32_t)loops->offsets.n - 1},
+                    b->inner_axes);
+}
+
+/* If the inner axes are not one axis for an access, replaces its strides along
+   them by an OFFSET. False when out of memory (recorded). */
+static bool nest_inner_axes(tgi_loop_builder *b, tgi_access *access)
+{
+    if (b->loops->vectors != TGI_COLUMNS || b->n_inner < 2 || access->index)
+        return true;
+    tgi_offset_table table = {.n_axes = b->n_inner};
+    bool is_one_axis = true;
+    for (int i = 0; i < b->n_inner; i++) {
+        const int axis = b->first_inner + i;
+        table.extent[i] = b->loops->extent[axis];
+        table.stride[i] = access->stride[axis];
+        is_one_axis &=
+            i == 0 ||
+            (table.stride[i - 1].distance ==
+                 tgi_dim_mul(b->state->dims, table.stride[i].distance,
+                             table.extent[i]) &&
+             table.stride[i - 1].is_negative == table.stride[i].is_negative);
+    }
+    if (is_one_axis)
+        return true;
+    access->index = find_offset(b, &table);
+    access->index_stride = (tgi_stride){1, false};
+    for (int i = 0; i < b->n_inner; i++)
+        access->stride[b->first_inner + i] = (tgi_stride){0};
+    return access->index != 0;
+}
+
+/* -- Loads ----------------------------------------------------------------- */
+
 /* A load from an empty buffer is the constant 0. */
 static uint32_t add_load(tgi_loop_builder *b, int dtype, tgi_ref node,
                          const tgi_access *access)
 {
-    return tgi_loops_buffer(b->state->loops, access->buffer)->count == 0
-               ? add_constant(b, dtype, 0, node)
-               : add_access_inst(b, TGI_INST_LOAD, dtype, node, access);
+    tgi_access nested = *access;
+    if (tgi_loops_buffer(b->state->loops, access->buffer)->count == 0)
+        return add_constant(b, dtype, 0, node);
+    if (!nest_inner_axes(b, &nested))
+        return 0;
+    return add_access_inst(b, TGI_INST_LOAD, dtype, node, &nested);
 }
 
 uint32_t tgi_loop_builder_load(tgi_loop_builder *b, int dtype,
@@ -179,6 +256,57 @@ uint32_t tgi_loop_builder_op(tgi_loop_builder *b, int op, int n,
                      .node = node};
     memcpy(inst.operands, operands, (size_t)n * sizeof(*operands));
     return add_operation(b, inst);
+}
+
+/* The bits of -0 (integers: 0) or 1. */
+static uint64_t start_bits(int dtype, bool is_one)
+{
+    union {
+        float f32;
+        double f64;
+        uint64_t bits;
+    } start = {.bits = 0};
+    if (dtype == TG_F32)
+        start.f32 = is_one ? 1.0f : -0.0f;
+    else if (dtype == TG_F64)
+        start.f64 = is_one ? 1.0 : -0.0;
+    else
+        start.bits = is_one;
+    return start.bits;
+}
+
+uint32_t tgi_loop_builder_linear_step(tgi_loop_builder *b, uint32_t factor,
+                                      uint32_t addend, bool starts_at_one,
+                                      bool has_steps, tgi_ref node)
+{
+    const int dtype = b->loops->insts.data[addend].dtype;
+    const uint64_t bits = start_bits(dtype, starts_at_one);
+    const uint32_t previous =
+        has_steps ? add_inst(b,
+                             (tgi_inst){.kind = TGI_INST_CARRIED,
+                                        .dtype = (uint8_t)dtype,
+                                        .bits = bits,
+                                        .node = node},
+                             b->inner_axes)
+                  : add_constant(b, dtype, bits, node);
+    if (!previous)
+        return 0;
+    uint32_t result;
+    if (tgi_dtype_is(dtype, TGI_CLASS_FLOAT)) {
+        result = tgi_loop_builder_op(
+            b, TGI_OP_FMA, 3, (const uint32_t[]){factor, previous, addend},
+            node);
+    } else {
+        const uint32_t product = tgi_loop_builder_op(
+            b, TGI_OP_MUL, 2, (const uint32_t[]){factor, previous}, node);
+        result = product ? tgi_loop_builder_op(
+                               b, TGI_OP_ADD, 2,
+                               (const uint32_t[]){product, addend}, node)
+                         : 0;
+    }
+    if (has_steps)
+        b->loops->insts.data[previous].number = result;
+    return result;
 }
 
 uint32_t tgi_loop_builder_reload(tgi_loop_builder *b, uint32_t number,
@@ -342,6 +470,8 @@ static uint32_t build_iota(tgi_loop_builder *b, const tgi_expr_node *expr_node,
     tgi_access access = {.offset = at->start};
     if (at->axis >= 0)
         access.stride[at->axis] = stride_of_step(at->step);
+    if (at->window_step != 0)
+        access.stride[at->window] = stride_of_step(at->window_step);
     if (!add_shift(b, at, 1, &access))
         return 0;
     uint32_t position = add_position(b, expr_node->node, &access);

@@ -25,6 +25,7 @@ typedef struct tgi_loop_builder {
     tgi_kernel_loops *loops;
     uint16_t phase;         /* current */
     uint32_t inner_axes;    /* the axes that form the inner one */
+    int first_inner, n_inner; /* their numbers, before axes are merged */
     uint32_t *inst_of;      /* by expression node of the current task */
     TGI_VEC(uint32_t) axes; /* by inst: the axes it depends on */
     TGI_VEC(tgi_cached_inst) cached;
@@ -52,6 +53,12 @@ uint32_t tgi_loop_builder_index(tgi_loop_builder *b, uint32_t operand,
 /* An op whose operands, but for the first of SELECT, have one dtype. */
 uint32_t tgi_loop_builder_op(tgi_loop_builder *b, int op, int n,
                              const uint32_t *operands, tgi_ref node);
+/* factor * previous + addend, where `previous` is this value at the previous
+   inner index, and at the first, or if there are no others (has_steps), 1 or
+   -0. */
+uint32_t tgi_loop_builder_linear_step(tgi_loop_builder *b, uint32_t factor,
+                                      uint32_t addend, bool starts_at_one,
+                                      bool has_steps, tgi_ref node);
 /* A load through an access that the kernel also stores through. */
 uint32_t tgi_loop_builder_reload(tgi_loop_builder *b, uint32_t access,
                                  tgi_ref node);

@@ -25,7 +25,6 @@ typedef struct codegen_impl {
     tgi_llvm_compiled compiled;
     size_t n_kernels;
     const char **kernels;
-    tgi_kernel_cost *costs;
     char *names; /* all names, that of the entry first */
 } codegen_impl;
 
@@ -63,9 +62,8 @@ static void program_init(tgi_llvm_program *program, LLVMModuleRef module,
 
 /* Copies the symbol names, which LLVM may have made unique; false when out of
    memory. */
-static bool copy_names(codegen_impl *o, const tgi_loops *loops,
-                       const LLVMValueRef *kernels, LLVMValueRef entry,
-                       const tgi_codegen_options *options)
+static bool copy_names(codegen_impl *o, const LLVMValueRef *kernels,
+                       LLVMValueRef entry, const tgi_codegen_options *options)
 {
     size_t bytes = 0, length;
     LLVMGetValueName2(entry, &length);
@@ -78,15 +76,13 @@ static bool copy_names(codegen_impl *o, const tgi_loops *loops,
     }
     o->names = options->alloc(bytes);
     o->kernels = options->alloc((o->n_kernels + 1) * sizeof(*o->kernels));
-    o->costs = options->alloc((o->n_kernels + 1) * sizeof(*o->costs));
-    if (!o->names || !o->kernels || !o->costs)
+    if (!o->names || !o->kernels)
         return false;
     char *at = o->names;
     const char *name = LLVMGetValueName2(entry, &length);
     memcpy(at, name, length + 1);
     at += length + 1;
     for (size_t i = 0; i < o->n_kernels; i++) {
-        o->costs[i] = loops->kernels.data[i]->schedule->cost;
         o->kernels[i] = NULL;
         if (!kernels[i])
             continue;
@@ -115,12 +111,11 @@ static bool emit_functions(tgi_llvm_program *program, LLVMValueRef *kernels,
     if (!entry)
         return fail(out, program->failure, program->is_out_of_memory);
     o->n_kernels = loops->kernels.n;
-    if (!copy_names(o, loops, kernels, entry, options))
+    if (!copy_names(o, kernels, entry, options))
         return fail(out, "out of memory", true);
     const tgi_codegen_export *export = options->export;
     if (export &&
-        !tgi_llvm_export_define(program, entry, export,
-                                export->choose_threads(o->costs, export->user)))
+        !tgi_llvm_export_define(program, entry, export))
         return fail(out, program->failure, program->is_out_of_memory);
     return true;
 }
@@ -168,7 +163,6 @@ static void set_results(const codegen_impl *o, tgi_codegen *out)
     out->object_bytes = LLVMGetBufferSize(compiled->object);
     out->entry = o->names;
     out->kernels = o->kernels;
-    out->costs = o->costs;
     out->n_kernels = o->n_kernels;
 }
 
@@ -217,8 +211,6 @@ void tgi_llvm_codegen_dispose(tgi_codegen *codegen)
             o->free(o->names);
         if (o->kernels)
             o->free(o->kernels);
-        if (o->costs)
-            o->free(o->costs);
         o->free(o);
     }
     *codegen = (tgi_codegen){0};

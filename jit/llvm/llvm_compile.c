@@ -3,13 +3,11 @@
  * llvm_compile.c - compiles a finished module to an object file. LLVM's
  * diagnostics are caught and returned as a message; nothing is printed.
  *
- * Only early-cse runs. Code is vectorised already, and instruction selection
- * eliminates common subexpressions within a block. No other pass was found to
- * make code faster: instcombine undoes the wide masks of llvm_emit.c (pow loses
- * a third of its speed), and the O2 pipeline doubles the compile time. No pass
- * changes result bits, because no instruction has fast-math flags.
+ * Few passes run (tgi_llvm_quirk_passes). None changes result bits, because no
+ * instruction has fast-math flags.
  */
 #include "llvm/llvm_compile.h"
+#include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
 #include "llvm/llvm_instrument.h"
 
@@ -18,8 +16,6 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
 #include <time.h>
-
-static const char passes[] = "function(early-cse)";
 
 /* -- Errors ---------------------------------------------------------------- */
 
@@ -80,7 +76,8 @@ static void optimise_module(const tgi_llvm_target *target, LLVMModuleRef module,
                             unsigned flags, first_error *error)
 {
     char text[512];
-    if (!tgi_llvm_run_passes(target, module, passes, text, sizeof(text)) ||
+    if (!tgi_llvm_run_passes(target, module, tgi_llvm_quirk_passes, text,
+                             sizeof(text)) ||
         (flags & TGI_LLVM_INSTRUMENT &&
          !tgi_llvm_instrument(target, module, text, sizeof(text))))
         record_error(error, text);

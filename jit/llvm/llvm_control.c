@@ -12,6 +12,7 @@
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_stack.h"
 #include "llvm/llvm_entry.h"
 
@@ -78,11 +79,9 @@ void tgi_llvm_control_begin(tgi_llvm_entry *n)
     if (!has_loop)
         return;
     n->k.table = copy_table(n, n->k.table);
-    /* Stored once, here: otherwise LLVM hoists these addresses out of all
-       loops and keeps each alive throughout the entry. */
     for (size_t i = 0; i < loops->controls.n; i++)
         if (n->controls[i].counter)
-            LLVMBuildStore(
+            tgi_llvm_quirk_store_address(
                 n->k.b, n->controls[i].counter,
                 table_entry(
                     n, tgi_buffer_id_index(loops->controls.data[i].counter)));

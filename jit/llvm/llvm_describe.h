@@ -5,7 +5,7 @@
 
 #include <stddef.h>
 
-/* "LLVM 19.1.7, TRIPLE, CPU, +avx2,+fma,…" into `buf`, truncated to n bytes. */
+/* "LLVM 19.1.7, TRIPLE, CPU, +fma,…" into `buf`, truncated to n bytes. */
 void tgi_llvm_describe(char *buf, size_t n);
 
 #endif /* TGI_LLVM_DESCRIBE_H */

@@ -10,7 +10,6 @@
 #include "llvm/llvm_export.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
-#include "llvm/emit/llvm_fp_mode.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_program.h"
@@ -25,7 +24,6 @@ typedef struct exporter {
     LLVMValueRef frame;
     LLVMValueRef memory; /* of temporaries; NULL: there are none */
     LLVMValueRef empty;  /* the address of empty buffers; NULL: not added yet */
-    tgi_llvm_fp_mode mode;
 } exporter;
 
 static LLVMTypeRef bytes_type(const exporter *x, int64_t bytes)
@@ -151,19 +149,23 @@ static void emit_frame(exporter *x)
 /* -- The floating-point mode ----------------------------------------------- */
 
 /* Returns the current mode, and sets `wanted` if it differs. */
-static LLVMValueRef exchange_mode(exporter *x, LLVMValueRef wanted)
+static LLVMValueRef exchange_fp_mode(exporter *x, LLVMValueRef slot,
+                                     LLVMValueRef wanted)
 {
+    const tgi_llvm_isa *isa = x->k.e->isa;
     LLVMBuilderRef b = x->k.b;
     LLVMTypeRef i32 = x->k.program->i32;
-    LLVMValueRef control = LLVMConstInt(i32, x->mode.control, false);
-    LLVMValueRef now = tgi_llvm_fp_mode_read(&x->mode, b);
+    LLVMValueRef control = LLVMConstInt(i32, isa->fp_control, false);
+    isa->save_fp_mode(b, slot);
+    LLVMValueRef now = LLVMBuildLoad2(b, i32, slot, "");
     LLVMValueRef change =
         LLVMBuildAnd(b, LLVMBuildXor(b, now, wanted, ""), control, "");
     tgi_llvm_branch differs;
     tgi_llvm_branch_begin(
         &x->k, &differs,
         LLVMBuildICmp(b, LLVMIntNE, change, LLVMConstNull(i32), ""));
-    tgi_llvm_fp_mode_write(&x->mode, b, LLVMBuildXor(b, now, change, ""));
+    LLVMBuildStore(b, LLVMBuildXor(b, now, change, ""), slot);
+    isa->restore_fp_mode(b, slot);
     tgi_llvm_branch_end(&x->k, &differs);
     return now;
 }
@@ -228,8 +230,9 @@ static void emit_team_call(exporter *x, LLVMValueRef entry, int n_threads)
 #undef TEXT_OF
 }
 
-static void emit_entry_call(exporter *x, LLVMValueRef entry, int n_threads)
+static void emit_entry_call(exporter *x, LLVMValueRef entry)
 {
+    const int n_threads = x->export->n_threads;
     const tgi_llvm_program *program = x->k.program;
     LLVMValueRef arguments[] = {x->frame, tgi_llvm_const_i64(program, 0),
                                 tgi_llvm_const_i64(program, 1)};
@@ -241,7 +244,7 @@ static void emit_entry_call(exporter *x, LLVMValueRef entry, int n_threads)
 }
 
 bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
-                            const tgi_codegen_export *export, int n_threads)
+                            const tgi_codegen_export *export)
 {
     tgi_llvm_emitter *e = &program->emitter;
     exporter x = {.k = {.program = program, .e = e, .b = e->builder},
@@ -252,13 +255,12 @@ bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
     LLVMSetLinkage(entry, LLVMInternalLinkage);
     LLVMPositionBuilderAtEnd(e->builder, tgi_llvm_block_append(&x.k, ""));
     find_temporaries(&x);
-    tgi_llvm_fp_mode_init(&x.mode, program->target->isa, e->module,
-                          e->builder);
+    LLVMValueRef mode_slot = add_alloca(&x, program->i32);
     emit_frame(&x);
-    LLVMValueRef before = exchange_mode(
-        &x, LLVMConstInt(program->i32, x.mode.value, false));
-    emit_entry_call(&x, entry, n_threads);
-    exchange_mode(&x, before);
+    LLVMValueRef before = exchange_fp_mode(
+        &x, mode_slot, LLVMConstInt(program->i32, e->isa->fp_mode, false));
+    emit_entry_call(&x, entry);
+    exchange_fp_mode(&x, mode_slot, before);
     LLVMValueRef failed =
         tgi_llvm_frame_load(program, x.frame, TGI_FRAME_FAILED_CHECK);
     LLVMBuildRet(

@@ -6,9 +6,9 @@
 #include "codegen/codegen.h"
 #include "llvm/emit/llvm_program.h"
 
-/* Defines the exported function, which runs the entry on at most n_threads
-   threads; the entry becomes internal. False after tgi_llvm_fail. */
+/* Defines the exported function, which runs the entry; the entry becomes
+   internal. False after tgi_llvm_fail. */
 bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
-                            const tgi_codegen_export *export, int n_threads);
+                            const tgi_codegen_export *export);
 
 #endif /* TGI_LLVM_EXPORT_H */

@@ -29,11 +29,13 @@ tgi_cost tgi_inst_cost(const tgi_kernel_loops *kernel, const tgi_inst *inst,
     case TGI_INST_LOAD:
         return tgi_cost_of_simple(TGI_COST_LOAD);
     case TGI_INST_POSITION:
+    case TGI_INST_OFFSET:
     case TGI_INST_INDEX:
     case TGI_INST_IN_RANGE:
         return tgi_cost_of_simple(TGI_COST_POSITION);
     case TGI_INST_CONSTANT:
     case TGI_INST_EXTENT:
+    case TGI_INST_CARRIED:
     case TGI_INST_REDUCED:
         break;
     }

@@ -39,6 +39,7 @@ void tgi_kernel_loops_destroy(tgi_kernel_loops *kernel)
         return;
     tgi_vec_deinit(&kernel->insts);
     tgi_vec_deinit(&kernel->accesses);
+    tgi_vec_deinit(&kernel->offsets);
     tgi_vec_deinit(&kernel->stores);
     tgi_vec_deinit(&kernel->reductions);
     tgi_vec_deinit(&kernel->checks);

@@ -19,7 +19,7 @@
  *   COLUMNS  the last outer axis. Reductions run along the inner axis in
  *            order, in blocks of TGI_BLOCK_ROWS; only the first phase sweeps
  *            it. A kernel that only packs a matrix into panels, or scatters
- *            along the inner axis, is also COLUMNS.
+ *            or scans along the inner axis, is also COLUMNS.
  *
  * Extents and strides are tgi_dims: known numbers, or symbolic expressions
  * whose values are in the frame of a call. Positions have 64 bits.
@@ -33,8 +33,9 @@
 #include "loop/id.h"
 #include "recipe/reduce_tree.h"
 
-/* The axes of a value, a reduced axis, and one that counts blocks. */
-enum { TGI_LOOP_AXES = TG_MAX_RANK + 2 };
+/* The axes of a convolution, those of its windows and channels, and one that
+   counts blocks. Fusion leaves fewer: the outer axes and one inner one. */
+enum { TGI_LOOP_AXES = 2 * TG_MAX_RANK };
 
 /* Bytes of one row of a packed panel: a cache line. */
 enum { TGI_PANEL_ROW_BYTES = 64 };
@@ -137,6 +138,10 @@ typedef enum tgi_inst_kind {
     TGI_INST_INDEX,    /* of a gather: an integer `type`, clamped to
                           0 … dim - 1, as i64; 0 if dim is 0 */
     TGI_INST_IN_RANGE, /* bool: the integer is in 0 … dim - 1 */
+    TGI_INST_OFFSET,   /* i64: entry of offset table `number` at the inner
+                          index; COLUMNS only */
+    TGI_INST_CARRIED,  /* value of inst `number`, which may follow, at the
+                          previous inner index; at the first one, `bits` */
     TGI_INST_REDUCED   /* result of reduction `number`, of this phase or an
                           earlier one */
 } tgi_inst_kind;
@@ -165,13 +170,33 @@ typedef struct tgi_inst {
     uint8_t n_operands;
     uint16_t phase;
     uint32_t operands[3];
-    uint32_t number; /* LOAD, POSITION: its access; REDUCED: its reduction */
+    uint32_t number; /* LOAD, POSITION: its access; OFFSET: its table;
+                        REDUCED: its reduction; CARRIED: an inst */
     union {
         uint64_t bits;
         tgi_dim dim;
     };
     tgi_ref node; /* its origin, for names and messages; or 0 */
 } tgi_inst;
+
+/*
+ * An inner axis that consists of several axes, such as those of a window, is
+ * their row-major nest. Where an access has strides along them that are not
+ * those of one axis, it has stride 0 along the inner axis and an OFFSET inst as
+ * its index, which looks up the sum of stride * index of these axes.
+ *
+ * A table whose extents and strides are known is a constant of the code, unless
+ * it is large. Else every thread computes it, in `memory`.
+ */
+typedef struct tgi_offset_table {
+    int n_axes;
+    tgi_dim extent[TG_MAX_RANK];
+    tgi_stride stride[TG_MAX_RANK];
+    tgi_buffer_id memory; /* SCRATCH, i64; or none: a constant */
+} tgi_offset_table;
+
+/* Maximum entries of a constant table. */
+enum { TGI_MAX_CONSTANT_OFFSETS = 4096 };
 
 /* -- Stores, reductions, checks -------------------------------------------- */
 
@@ -257,6 +282,7 @@ typedef struct tgi_kernel_loops {
 
     TGI_VEC(tgi_inst) insts; /* [0] is unused */
     TGI_VEC(tgi_access) accesses;
+    TGI_VEC(tgi_offset_table) offsets;
     TGI_VEC(tgi_loop_store) stores;
     TGI_VEC(tgi_reduction) reductions;
     TGI_VEC(tgi_loop_check) checks;
@@ -281,7 +307,8 @@ static inline int tgi_kernel_dtype(const tgi_kernel_loops *k, uint32_t inst)
  *     SWITCH, CASE … CASE …, SWITCH_END
  *
  * All threads take the same path: the deciding values are uniform and are not
- * overwritten before every thread has read them. A straight-line loop is a
+ * overwritten before every thread has read them. Iterations and cases end with
+ * a barrier, also those without kernels. A straight-line loop is a
  * straight-line group with everything in it; barriers inside have no effect.
  */
 typedef enum tgi_loop_step_kind {

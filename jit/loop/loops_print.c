@@ -42,6 +42,27 @@ static void print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
                     is_numbered ? b->index : tgi_buffer_id_index(buffer));
 }
 
+/* "offset of 3x192 by 512, 1", "… in s4" */
+static void print_offset_table(const tgi_loops *loops,
+                               const tgi_offset_table *table, tgi_strbuf *out)
+{
+    tgi_strbuf_add(out, "offset of ");
+    for (int i = 0; i < table->n_axes; i++) {
+        tgi_strbuf_add(out, i ? "x" : "");
+        tgi_dim_print(loops->dims, table->extent[i], out);
+    }
+    tgi_strbuf_add(out, " by ");
+    for (int i = 0; i < table->n_axes; i++) {
+        tgi_strbuf_addf(out, "%s%s", i ? ", " : "",
+                        table->stride[i].is_negative ? "-" : "");
+        tgi_dim_print(loops->dims, table->stride[i].distance, out);
+    }
+    if (tgi_buffer_id_is_none(table->memory))
+        return;
+    tgi_strbuf_add(out, " in ");
+    print_buffer(loops, table->memory, out);
+}
+
 static void print_access(const tgi_loops *loops, const tgi_kernel_loops *k,
                          const tgi_access *access, tgi_strbuf *out)
 {
@@ -129,6 +150,17 @@ static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
                         dtype_name(inst->type));
         print_operands(inst, out);
         break;
+    case TGI_INST_OFFSET:
+        print_offset_table(loops, &k->offsets.data[inst->number], out);
+        break;
+    case TGI_INST_CARRIED: {
+        char text[64];
+        tgi_dtype_format((tg_dtype)inst->dtype, &inst->bits, text,
+                         sizeof(text));
+        tgi_strbuf_addf(out, "carried %s %%%u from %s",
+                        dtype_name(inst->dtype), inst->number, text);
+        break;
+    }
     case TGI_INST_REDUCED:
         tgi_strbuf_addf(out, "reduced #%u", inst->number);
         break;

@@ -61,6 +61,39 @@ static tg_status verify_access(const tgi_loops *loops,
     return TG_OK;
 }
 
+/* The axes of an offset table are those of the inner axis. */
+static tg_status verify_offset_table(const tgi_loops *loops,
+                                     const tgi_kernel_loops *k, size_t i)
+{
+    const tgi_offset_table *table = &k->offsets.data[i];
+    tgi_dim count = 1;
+    bool is_known = true;
+    REQUIRE(k->vectors == TGI_COLUMNS, "offsets outside a COLUMNS kernel", i);
+    REQUIRE(table->n_axes >= 2 && table->n_axes <= TG_MAX_RANK,
+            "number of axes of an offset table", i);
+    for (int axis = 0; axis < table->n_axes; axis++) {
+        REQUIRE(has_dim(loops, table->extent[axis]) &&
+                    has_dim(loops, table->stride[axis].distance),
+                "undefined axis of an offset table", i);
+        is_known &= tgi_dim_is_known(table->stride[axis].distance);
+        count = tgi_dim_mul(loops->dims, count, table->extent[axis]);
+    }
+    REQUIRE(count == k->extent[k->n_outer],
+            "an offset table does not cover the inner axis", i);
+    REQUIRE(!tgi_buffer_id_is_none(table->memory) ||
+                (is_known && tgi_dim_is_known(count) &&
+                 count <= TGI_MAX_CONSTANT_OFFSETS),
+            "a constant offset table is not known", i);
+    if (tgi_buffer_id_is_none(table->memory))
+        return TG_OK;
+    REQUIRE(has_buffer(loops, table->memory), "buffer out of range", i);
+    const tgi_loop_buffer *memory = tgi_loops_buffer(loops, table->memory);
+    REQUIRE(memory->place == TGI_PLACE_SCRATCH && memory->dtype == TG_I64 &&
+                memory->count == count && !k->is_straightline,
+            "memory of an offset table", i);
+    return TG_OK;
+}
+
 /* An operand precedes its user and is not at a deeper level; at level INNER,
    both are in the same phase. */
 static tg_status verify_use(const tgi_kernel_loops *k, uint32_t operand,
@@ -123,6 +156,23 @@ static tg_status verify_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
                 "load dtype mismatch", i);
         break;
     }
+    case TGI_INST_OFFSET:
+        REQUIRE(inst->number < k->offsets.n, "offset table out of range", i);
+        REQUIRE(inst->level == TGI_LEVEL_INNER && inst->dtype == TG_I64,
+                "offset is not an i64 of level INNER", i);
+        break;
+    case TGI_INST_CARRIED:
+        REQUIRE(k->vectors == TGI_COLUMNS && k->reductions.n == 0 &&
+                    !k->is_straightline && k->has_inner,
+                "a carried value outside a scan", i);
+        REQUIRE(inst->number > 0 && inst->number < k->insts.n &&
+                    k->insts.data[inst->number].dtype == inst->dtype,
+                "carried inst out of range", i);
+        REQUIRE(inst->level == TGI_LEVEL_INNER &&
+                    k->insts.data[inst->number].level == TGI_LEVEL_INNER &&
+                    k->insts.data[inst->number].phase == inst->phase,
+                "a carried value that is not of level INNER", i);
+        break;
     case TGI_INST_REDUCED:
         REQUIRE(inst->number < k->reductions.n, "reduction out of range", i);
         REQUIRE(inst->level >= TGI_LEVEL_POINT, "reduced above level POINT", i);
@@ -330,6 +380,8 @@ static tg_status verify_kernel(const tgi_loops *loops,
                 (size_t)axis);
     for (size_t i = 0; i < k->accesses.n; i++)
         TGI_TRY(verify_access(loops, k, i));
+    for (size_t i = 0; i < k->offsets.n; i++)
+        TGI_TRY(verify_offset_table(loops, k, i));
     for (size_t i = 1; i < k->insts.n; i++)
         TGI_TRY(verify_inst(loops, k, i));
     for (size_t i = 0; i < k->reductions.n; i++)
@@ -368,6 +420,21 @@ static tg_status verify_stacks(const tgi_loops *loops,
     return TG_OK;
 }
 
+/* A case or iteration ends with a barrier, also if it has no kernels: epochs,
+   and with them the memory plan, count it on every path. */
+static tg_status verify_end(const tgi_loops *loops, size_t i)
+{
+    const tgi_kernel_loops *k = NULL;
+    const int kind = loops->steps.data[i].kind;
+    const int before = i ? loops->steps.data[i - 1].kind : TGI_STEP_RUN;
+    const bool is_end =
+        kind == TGI_STEP_LOOP_END || kind == TGI_STEP_SWITCH_END ||
+        (kind == TGI_STEP_CASE && before != TGI_STEP_SWITCH);
+    REQUIRE(!is_end || before == TGI_STEP_BARRIER,
+            "no barrier at the end of a case or iteration", i);
+    return TG_OK;
+}
+
 tg_status tgi_loops_verify(const tgi_loops *loops)
 {
     const tgi_kernel_loops *k = NULL;
@@ -384,6 +451,7 @@ tg_status tgi_loops_verify(const tgi_loops *loops)
         if (step->kind >= TGI_STEP_LOOP)
             REQUIRE(step->control.raw - 1 < loops->controls.n,
                     "step operand out of range", i);
+        TGI_TRY(verify_end(loops, i));
     }
     for (size_t i = 0; i < loops->buffers.n; i++)
         REQUIRE(has_dim(loops, loops->buffers.data[i].count),

@@ -148,6 +148,8 @@ static void renumber_buffers(tgi_coalescer *c, tgi_buffer_id *numbers)
         tgi_kernel_loops *k = loops->kernels.data[i];
         for (size_t a = 0; a < k->accesses.n; a++)
             renumber_buffer(numbers, &k->accesses.data[a].buffer);
+        for (size_t a = 0; a < k->offsets.n; a++)
+            renumber_buffer(numbers, &k->offsets.data[a].memory);
     }
     for (size_t i = 0; i < loops->hosts.n; i++) {
         const tgi_host_step *host = &loops->hosts.data[i];

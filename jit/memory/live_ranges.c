@@ -181,6 +181,10 @@ static void record_kernel(tgi_live_ranges *live, uint32_t step,
             record_access(live, step,
                           k->accesses.data[k->insts.data[i].number].buffer,
                           READ, k->is_straightline);
+    for (size_t i = 0; i < k->offsets.n; i++)
+        if (!tgi_buffer_id_is_none(k->offsets.data[i].memory))
+            record_access(live, step, k->offsets.data[i].memory, WRITE,
+                          k->is_straightline);
     for (size_t i = 0; i < k->stores.n; i++) {
         const tgi_buffer_id buffer =
             k->accesses.data[k->stores.data[i].access].buffer;

@@ -106,18 +106,18 @@ tg_status tgi_plan_memory(const tgi_loops *loops, const int64_t *sizes,
 
 /* -- Threads --------------------------------------------------------------- */
 
-int64_t tgi_plan_work(const tgi_loops *loops, const tgi_kernel_cost *costs,
-                      const int64_t *values)
+int64_t tgi_plan_work(const tgi_loops *loops, const int64_t *values)
 {
     double work = 0;
     for (size_t i = 0; i < loops->kernels.n; i++) {
         const tgi_kernel_loops *k = loops->kernels.data[i];
+        const tgi_kernel_cost *cost = &k->schedule->cost;
         double points = 1;
         for (int axis = 0; axis < k->n_outer; axis++)
             points *= (double)tgi_dim_value(k->extent[axis], values);
         work +=
-            points * ((double)costs[i].point +
-                      (double)costs[i].element *
+            points * ((double)cost->point +
+                      (double)cost->element *
                           (double)tgi_dim_value(k->extent[k->n_outer], values));
     }
     return work < 1e15 ? (int64_t)work : (int64_t)1e15;

@@ -24,9 +24,9 @@ tg_status tgi_plan_memory(const tgi_loops *loops, const int64_t *sizes,
                           int n_threads, int64_t *out_offsets,
                           tgi_memory_plan *out_plan);
 
-/* Estimated picoseconds of all kernels on one thread. */
-int64_t tgi_plan_work(const tgi_loops *loops, const tgi_kernel_cost *costs,
-                      const int64_t *values);
+/* Estimated picoseconds of all kernels on one thread, by the costs of their
+   schedules. */
+int64_t tgi_plan_work(const tgi_loops *loops, const int64_t *values);
 
 /* The number of threads for so many picoseconds of work: one per `grain` of it,
    at most `max`. */

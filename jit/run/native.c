@@ -61,7 +61,7 @@ static int choose_threads(const tgi_native *native)
 {
     const tgi_program *program = native->program;
     return tgi_plan_threads(
-        tgi_plan_work(program->loops, program->code->costs, native->values),
+        tgi_plan_work(program->loops, native->values),
         native->options.grain, tgi_team_size(native->options.threads));
 }
 

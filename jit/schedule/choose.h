@@ -107,6 +107,10 @@ int64_t tgi_schedule_row_epilogue_bytes(const tgi_schedule *s);
 /* Decides whether a kernel goes by transposed tiles; then s->loops becomes the
    copy. False when out of memory. */
 bool tgi_schedule_choose_tiles(const tgi_scheduler *r, tgi_schedule *s);
+/* For schedule_random.c: adds tiles of `rows` along an outer axis, whether they
+   pay or not; none if nothing is transposed. False when out of memory. */
+bool tgi_schedule_add_tiles(const tgi_scheduler *r, tgi_schedule *s, int axis,
+                            unsigned rows);
 
 /* -- choose_fission.c -- */
 

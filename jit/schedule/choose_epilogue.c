@@ -3,6 +3,7 @@
  * choose_epilogue.c - reduction epilogues of a matmul (tgi_loop_store):
  * reductions of the rows or columns of C, while C is in registers.
  */
+#include "loop/inst_cost.h"
 #include "schedule/choose.h"
 
 static const tgi_loop_store *store_at(const tgi_schedule *s, size_t i)
@@ -31,13 +32,13 @@ void tgi_schedule_find_epilogues(tgi_schedule *s)
 
 unsigned tgi_schedule_epilogue_cost(const tgi_schedule *s)
 {
-    enum { COLUMN_COST = 1, LANES_COST = 3, VECTOR_COST = 8 };
     unsigned cost = 0;
     for (size_t i = 0; i < s->loops->stores.n; i++)
         if (reduces_column(s, i))
-            cost += COLUMN_COST;
+            cost += TGI_COST_EPILOGUE_COLUMNS;
         else if (reduces_row(s, i))
-            cost += tgi_schedule_row_fits_vector(s) ? VECTOR_COST : LANES_COST;
+            cost += tgi_schedule_row_fits_vector(s) ? TGI_COST_EPILOGUE_VECTOR
+                                                    : TGI_COST_EPILOGUE_LANES;
     return cost;
 }
 

@@ -38,8 +38,15 @@ enum {
 
 /* -- Operands -------------------------------------------------------------- */
 
+/* The OFFSET of an access, or 0. */
+static uint32_t offset_of(const tgi_schedule *s, const tgi_access *access)
+{
+    const tgi_inst *index = &s->loops->insts.data[access->index];
+    return access->index && index->kind == TGI_INST_OFFSET ? access->index : 0;
+}
+
 /* Marks the insts of an operand. False unless it is one load, with elementwise
-   insts applied to it. */
+   insts applied to it; that of A may have an OFFSET. */
 static bool mark_operand(tgi_schedule *s, uint32_t root, uint8_t operand)
 {
     int n_loads = 0;
@@ -52,11 +59,18 @@ static bool mark_operand(tgi_schedule *s, uint32_t root, uint8_t operand)
             s->insts[i].level == TGI_LEVEL_KERNEL)
             continue;
         n_loads += inst->kind == TGI_INST_LOAD;
-        if ((inst->kind == TGI_INST_LOAD &&
-             s->loops->accesses.data[inst->number].index) ||
-            (inst->kind != TGI_INST_LOAD && inst->kind != TGI_INST_OP &&
-             inst->kind != TGI_INST_CAST))
+        if (inst->kind == TGI_INST_LOAD) {
+            const tgi_access *access = &s->loops->accesses.data[inst->number];
+            const uint32_t offset =
+                operand == TGI_OPERAND_A ? offset_of(s, access) : 0;
+            if (access->index != offset)
+                return false;
+            if (offset)
+                s->insts[offset].operands |= operand;
+        } else if (inst->kind != TGI_INST_OP && inst->kind != TGI_INST_CAST &&
+                   inst->kind != TGI_INST_OFFSET) {
             return false;
+        }
         for (int j = 0; j < inst->n_operands; j++)
             s->insts[inst->operands[j]].operands |= operand;
     }

@@ -51,7 +51,7 @@ static int64_t prefetched_bytes(const tgi_schedule *s, uint8_t operand)
     const tgi_dim n = s->loops->extent[s->vector_axis];
     const tgi_dim inner = s->loops->extent[s->inner];
     const tgi_access *access = tgi_schedule_operand(s, operand);
-    if (axis == 0 || s->split_block || access->panel_width ||
+    if (axis == 0 || s->split_block || access->panel_width || access->index ||
         !tgi_dim_is_known(m) || !tgi_dim_is_known(n) ||
         !tgi_dim_is_known(inner) || m > MAX_PREFETCH_BYTES ||
         n > MAX_PREFETCH_BYTES || inner > MAX_PREFETCH_BYTES ||

@@ -166,7 +166,7 @@ static void redirect_accesses(const tgi_scheduler *r, tgi_schedule *s,
 }
 
 static bool make_tiles(const tgi_scheduler *r, tgi_schedule *s,
-                       const uint8_t *uses, int axis)
+                       const uint8_t *uses, int axis, unsigned rows)
 {
     const tgi_kernel_loops *loops = s->original;
     const size_t n = loops->accesses.n;
@@ -179,7 +179,7 @@ static bool make_tiles(const tgi_scheduler *r, tgi_schedule *s,
         return false;
     memset(s->tiles.uses, 0, n * sizeof(*s->tiles.uses));
     s->tiles.row_axis = axis;
-    s->tiles.rows = choose_tile_rows(r, loops, uses, axis);
+    s->tiles.rows = rows;
     s->item_extent[axis] = choose_item_rows(loops, &s->tiles);
     redirect_accesses(r, s, uses);
     s->loops = &s->copy;
@@ -196,7 +196,27 @@ bool tgi_schedule_choose_tiles(const tgi_scheduler *r, tgi_schedule *s)
         return false;
     record_uses(loops, uses);
     const int axis = choose_row_axis(r, loops, uses);
-    const bool is_fine = axis < 0 || make_tiles(r, s, uses, axis);
+    const bool is_fine =
+        axis < 0 || make_tiles(r, s, uses, axis,
+                               choose_tile_rows(r, loops, uses, axis));
+    tgi_free(uses);
+    return is_fine;
+}
+
+bool tgi_schedule_add_tiles(const tgi_scheduler *r, tgi_schedule *s, int axis,
+                            unsigned rows)
+{
+    const tgi_kernel_loops *loops = s->original;
+    if (!is_elementwise(loops) || loops->is_straightline)
+        return true;
+    uint8_t *uses = tgi_alloc_zero(loops->accesses.n + 1);
+    if (!uses)
+        return false;
+    record_uses(loops, uses);
+    bool is_any = false;
+    for (size_t i = 0; i < loops->accesses.n; i++)
+        is_any |= is_transposed(loops, uses, i, axis);
+    const bool is_fine = !is_any || make_tiles(r, s, uses, axis, rows);
     tgi_free(uses);
     return is_fine;
 }

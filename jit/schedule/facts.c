@@ -41,6 +41,8 @@ static void find_inst_facts(tgi_schedule *s, uint32_t number)
         if (access->shift)
             inherit_facts(s, number, access->shift);
     }
+    if (inst->kind == TGI_INST_CARRIED)
+        facts->varies = true; /* COLUMNS: lanes are points */
     if (inst->kind == TGI_INST_REDUCED) {
         if (facts->level < TGI_LEVEL_POINT)
             facts->level = TGI_LEVEL_POINT;

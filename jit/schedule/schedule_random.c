@@ -17,8 +17,9 @@
 
 typedef struct variation {
     tgi_schedule *s;
-    unsigned max_vector_bits;
+    const tgi_scheduler *scheduler; /* program and target */
     uint64_t state;
+    bool is_out_of_memory;
 } variation;
 
 /* SplitMix64. Returns a number below n > 0. */
@@ -78,9 +79,8 @@ static void draw_tail(variation *v, tgi_phase_schedule *phase)
 static void vary_width(variation *v)
 {
     static const unsigned bits[] = {128, 256, 512};
-    v->s->vector_bits = bits[draw(v, v->max_vector_bits == 512   ? 3
-                                     : v->max_vector_bits == 256 ? 2
-                                                                 : 1)];
+    const unsigned max = v->scheduler->target->max_vector_bits;
+    v->s->vector_bits = bits[draw(v, max == 512 ? 3 : max == 256 ? 2 : 1)];
 }
 
 static void vary_masks(variation *v)
@@ -183,11 +183,30 @@ static void vary_row_items(variation *v)
                 : 0;
 }
 
+/* Tiles where none were chosen. The transposed accesses are contiguous then. */
+static void add_tiles(variation *v)
+{
+    tgi_schedule *s = v->s;
+    if (s->inner == 0 || s->loops->vectors != TGI_ROWS)
+        return;
+    const int axis = (int)draw(v, (unsigned)s->inner);
+    v->is_out_of_memory |=
+        !tgi_schedule_add_tiles(v->scheduler, s, axis, draw_power(v, 64));
+    if (!s->tiles.rows)
+        return;
+    s->item_extent[s->inner] = TGI_ITEM_ELEMENTS;
+    s->phases[0].aligned_store = 0;
+    s->phases[0].can_mask = flip(v);
+    draw_tail(v, &s->phases[0]);
+}
+
 static void vary_tiles(variation *v)
 {
     tgi_schedule *s = v->s;
-    if (!s->tiles.rows)
+    if (!s->tiles.rows) {
+        add_tiles(v);
         return;
+    }
     if (draw(v, 3)) {
         s->tiles.rows = draw_power(v, 64);
         s->item_extent[s->tiles.row_axis] =
@@ -490,7 +509,7 @@ static bool try_variation(variation *v, void vary(variation *))
     }
     atomic_fetch_add(is_legal ? &n_accepted : &n_rejected, 1);
     tgi_free(saved.arrays);
-    return true;
+    return !v->is_out_of_memory;
 }
 
 static bool vary_kernel(variation *v)
@@ -499,7 +518,7 @@ static bool vary_kernel(variation *v)
         vary_width,     vary_tiles,   vary_matmul,    vary_columns,
         vary_row_phase, vary_masks,   vary_row_phase, vary_fission,
         vary_row_items, vary_stores,  vary_row_phase, vary_fission,
-        vary_matmul,    vary_columns, vary_masks};
+        vary_matmul,    vary_columns, vary_masks,     vary_tiles};
     for (size_t i = 0; i < sizeof(variations) / sizeof(variations[0]); i++)
         if (draw(v, 4) && !try_variation(v, variations[i]))
             return false;
@@ -509,9 +528,10 @@ static bool vary_kernel(variation *v)
 tg_status tgi_schedule_randomise(tgi_loops *loops, const tgi_target *target,
                                  uint64_t seed)
 {
+    const tgi_scheduler scheduler = {.program = loops, .target = target};
     for (size_t i = 0; i < loops->kernels.n; i++) {
         variation v = {.s = loops->kernels.data[i]->schedule,
-                       .max_vector_bits = target->max_vector_bits,
+                       .scheduler = &scheduler,
                        .state = seed ^ (i + 1) << 32};
         if (!vary_kernel(&v))
             return tgi_error_memory();

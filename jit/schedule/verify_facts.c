@@ -25,6 +25,8 @@ static uint32_t dependence(const tgi_schedule *s, const tgi_inst *inst, int n)
 
 static bool must_vary(const tgi_schedule *s, const tgi_inst *inst)
 {
+    if (inst->kind == TGI_INST_CARRIED)
+        return true;
     if (inst->kind == TGI_INST_REDUCED)
         return s->loops->vectors == TGI_COLUMNS;
     if ((inst->kind == TGI_INST_LOAD || inst->kind == TGI_INST_POSITION) &&

@@ -42,7 +42,8 @@ static tg_status verify_operand(const tgi_schedule *s, uint32_t root,
         if (!is_marked(s, i, operand))
             continue;
         TGI_REQUIRE(inst->kind == TGI_INST_LOAD || inst->kind == TGI_INST_OP ||
-                        inst->kind == TGI_INST_CAST,
+                        inst->kind == TGI_INST_CAST ||
+                        inst->kind == TGI_INST_OFFSET,
                     "an operand that is not elementwise", i);
         for (int j = 0; j < inst->n_operands; j++)
             TGI_REQUIRE(s->insts[inst->operands[j]].operands & operand,
@@ -50,8 +51,13 @@ static tg_status verify_operand(const tgi_schedule *s, uint32_t root,
         if (inst->kind != TGI_INST_LOAD)
             continue;
         n_loads++;
-        TGI_REQUIRE(inst->number == access && !access_at(s, access)->index,
-                    "load of an operand", i);
+        TGI_REQUIRE(inst->number == access, "load of an operand", i);
+        const uint32_t index = access_at(s, access)->index;
+        TGI_REQUIRE(!index || (operand == TGI_OPERAND_A &&
+                               s->loops->insts.data[index].kind ==
+                                   TGI_INST_OFFSET &&
+                               is_marked(s, index, operand)),
+                    "gathered operand", i);
         TGI_REQUIRE(
             operand == TGI_OPERAND_A ||
                 access_at(s, access)->stride[s->matmul.row_axis].distance == 0,

@@ -16,6 +16,7 @@
 #include "tgjit/export.h"
 #include "tgjit/file.h"
 #include "tgjit/function.h"
+#include "tgjit/ops_conv.h"
 #include "tgjit/variable.h"
 
 enum { MAX_BYTES = 4096 };

@@ -84,6 +84,34 @@ bool tgi_build_check_n_axes(tgi_builder *b, tgi_ref x, int n)
     return n >= 0 && n <= rank;
 }
 
+tgi_ref tgi_build_require_float(tgi_builder *b, tgi_ref x)
+{
+    if (x && !tgi_dtype_is(tgi_graph_node(b->graph, x)->dtype,
+                           TGI_CLASS_FLOAT))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1, "needs a float type");
+    return x;
+}
+
+bool tgi_build_same_shape(tgi_builder *b, tgi_ref x, tgi_ref y,
+                          const char *what)
+{
+    if (!x || !y)
+        return false;
+    const tgi_shape *left = tgi_graph_shape(b->graph, x);
+    const tgi_shape *right = tgi_graph_shape(b->graph, y);
+    bool is_same = left->rank == right->rank;
+    tgi_build_compare(b, tgi_graph_node(b->graph, x)->shape,
+                      tgi_graph_node(b->graph, y)->shape, false);
+    for (int i = 0; is_same && i < left->rank; i++)
+        is_same = tgi_build_check(b, TGI_CHECK_EQUAL, left->dims[i],
+                                  right->dims[i], "extents");
+    tgi_build_compare(b, 0, 0, false);
+    if (!is_same)
+        tgi_build_fail(b, TG_ERROR_SHAPE, (tgi_ref[]){x, y}, 2,
+                       "the shapes of %s differ", what);
+    return is_same;
+}
+
 tgi_shape_ref tgi_build_shape(tgi_builder *b, int rank, const int64_t *dims)
 {
     if (rank < 0 || rank > TG_MAX_RANK)

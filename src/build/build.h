@@ -55,6 +55,10 @@ tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype);
 tgi_ref tgi_build_number(tgi_builder *b, tg_dtype dtype, tg_dtype c_dtype,
                          tgi_number number);
 
+/* A scalar of the dtype of x, 0 if x is 0; an f64 scalar. */
+tgi_ref tgi_build_number_like(tgi_builder *b, tgi_ref x, double value);
+tgi_ref tgi_build_f64(tgi_builder *b, double value);
+
 /* A number argument whose value is known while tracing (TG_STATIC). */
 tgi_ref tgi_build_static_number(tgi_builder *b, tg_dtype dtype,
                                 tgi_number number);
@@ -148,6 +152,26 @@ tgi_ref tgi_build_mean(tgi_builder *b, tgi_ref x, tg_axes axes);
 /* `op` is ARGMAX or ARGMIN. */
 tgi_ref tgi_build_arg_reduce(tgi_builder *b, tgi_op op, tgi_ref x, int axis);
 tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags);
+/* x with one axis in reverse order; the axis is valid. */
+tgi_ref tgi_build_reverse(tgi_builder *b, tgi_ref x, int axis);
+/* h[i] = x[i] * h[i-1] + y[i] along an axis, where the element before the first
+   is 1 or -0; x and y broadcast. */
+tgi_ref tgi_build_linear_scan(tgi_builder *b, tgi_ref x, tgi_ref y, int axis,
+                              bool starts_at_one);
+/* Sliding windows over n axes; appends an axis for each, in axis order. */
+tgi_ref tgi_build_window(tgi_builder *b, tgi_ref x, int n, const int *axes,
+                         const int64_t *sizes, const int64_t *strides,
+                         const int64_t *dilations);
+/* The number of windows along an axis of x, or TGI_DIM_NONE and an error. */
+tgi_dim tgi_build_window_count(tgi_builder *b, tgi_ref x, int axis,
+                               tgi_dim size, int64_t stride, int64_t dilation);
+/* Filters reversed along their spatial axes, with channels and filters
+   exchanged: those of the transpose of a convolution. */
+tgi_ref tgi_build_reversed_filters(tgi_builder *b, tgi_ref w, int n_batch,
+                                   int n_spatial);
+/* See tgi_attr_conv. */
+tgi_ref tgi_build_conv(tgi_builder *b, tgi_ref x, tgi_ref w, int n_batch,
+                       const int64_t *strides, const int64_t *dilations);
 /*
  * The sum of products of labelled operands (einsum.h), which are converted to a
  * common dtype in place. `spec` is the user's text, for messages, or NULL.
@@ -211,6 +235,14 @@ int tgi_build_axis(tgi_builder *b, tgi_ref x, int axis);
 
 /* True if x has at least n axes, and n is not negative; else an error. */
 bool tgi_build_check_n_axes(tgi_builder *b, tgi_ref x, int n);
+
+/* x if it has a float dtype, else 0 and an error. */
+tgi_ref tgi_build_require_float(tgi_builder *b, tgi_ref x);
+
+/* True if x and y have equal shapes; adds checks of unknown extents. Else an
+   error; `what` names the operands ("predictions and targets"). */
+bool tgi_build_same_shape(tgi_builder *b, tgi_ref x, tgi_ref y,
+                          const char *what);
 
 /* The interned shape for user extents, or 0 and an error. */
 tgi_shape_ref tgi_build_shape(tgi_builder *b, int rank, const int64_t *dims);

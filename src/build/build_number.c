@@ -174,3 +174,18 @@ tg_dtype tgi_build_unify(tgi_builder *b, tgi_ref *in, size_t n)
             return TG_DTYPE_NONE;
     return dtype;
 }
+
+tgi_ref tgi_build_number_like(tgi_builder *b, tgi_ref x, double value)
+{
+    if (!x)
+        return 0;
+    const tg_dtype dtype = tgi_graph_node(b->graph, x)->dtype;
+    return tgi_build_number(b, dtype, dtype,
+                            (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
+}
+
+tgi_ref tgi_build_f64(tgi_builder *b, double value)
+{
+    return tgi_build_number(b, TG_F64, TG_F64,
+                            (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
+}

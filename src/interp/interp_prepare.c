@@ -489,6 +489,7 @@ static tgi_interp_step make_step(const tgi_instance *instance, tgi_ref ref)
     case TGI_OP_RESHAPE:
     case TGI_OP_TRANSPOSE:
     case TGI_OP_SLICE:
+    case TGI_OP_WINDOW:
     case TGI_OP_READ:
         if (buffer->first == ref && buffer->storage == TGI_STORAGE_TEMPORARY)
             step.kind = TGI_INTERP_STEP_COPY;

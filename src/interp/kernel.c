@@ -24,6 +24,10 @@ tgi_kernel *tgi_kernel_of(const tgi_graph *graph, const tgi_node *node)
         return tgi_kernel_reduce(node->op, in[0]);
     case TGI_OPCLASS_MATMUL:
         return tgi_kernel_matmul(node->dtype);
+    case TGI_OPCLASS_SCAN:
+        return tgi_kernel_scan(node->dtype);
+    case TGI_OPCLASS_CONV:
+        return tgi_kernel_conv(node->dtype);
     case TGI_OPCLASS_RANDOM:
         return tgi_kernel_random(node->dtype);
     case TGI_OPCLASS_VIEW:

@@ -58,6 +58,10 @@ tgi_kernel *tgi_kernel_scatter(int dtype, int index_dtype);
 tgi_kernel *tgi_kernel_reduce(int op, int dtype);
 /* kernel_matmul.c */
 tgi_kernel *tgi_kernel_matmul(int dtype);
+/* kernel_scan.c */
+tgi_kernel *tgi_kernel_scan(int dtype);
+/* kernel_conv.c */
+tgi_kernel *tgi_kernel_conv(int dtype);
 /* kernel_random.c */
 tgi_kernel *tgi_kernel_random(int dtype);
 

@@ -40,6 +40,18 @@ static void view_slice(const tgi_attr_slice *attr, const int64_t *values,
     }
 }
 
+static void view_window(const tgi_attr_window *attr, const tgi_view *in,
+                        tgi_view *out)
+{
+    for (int axis = 0, at = in->rank; axis < in->rank; axis++) {
+        out->strides[axis] = in->strides[axis];
+        if (attr->size[axis] == 0)
+            continue;
+        out->strides[axis] *= attr->stride[axis];
+        out->strides[at++] = in->strides[axis] * attr->dilation[axis];
+    }
+}
+
 /*
  * Walks both shapes from the front in groups of axes with equal element counts.
  * A group can be viewed in the new shape if its old axes are contiguous; the
@@ -100,6 +112,9 @@ bool tgi_kernel_view(const tgi_graph *graph, const tgi_node *node,
         return true;
     case TGI_OP_SLICE:
         view_slice(node->attr, values, in, out_view);
+        return true;
+    case TGI_OP_WINDOW:
+        view_window(node->attr, in, out_view);
         return true;
     case TGI_OP_RESHAPE:
         /* Without elements, any strides will do. */

@@ -240,6 +240,32 @@ static void print_matmul(const attr_context *s, tgi_strbuf *out)
         tgi_strbuf_add(out, " transpose_b");
 }
 
+static void print_window(const attr_context *s, tgi_strbuf *out)
+{
+    const tgi_attr_window *attr = s->node->attr;
+    const int rank = tgi_graph_shape(s->graph, s->node->inputs[0])->rank;
+    print_dims(s->graph, "size", rank, attr->size, out);
+    print_numbers("stride", rank, attr->stride, out);
+    print_numbers("dilation", rank, attr->dilation, out);
+}
+
+static void print_scan(const attr_context *s, tgi_strbuf *out)
+{
+    const tgi_attr_scan *attr = s->node->attr;
+    tgi_strbuf_addf(out, " axis=%lld%s", (long long)attr->axis,
+                    attr->starts_at_one ? " from 1" : "");
+}
+
+static void print_conv(const attr_context *s, tgi_strbuf *out)
+{
+    const tgi_attr_conv *attr = s->node->attr;
+    const int n_spatial = s->rank - (int)attr->n_batch - 2;
+    if (attr->n_batch)
+        tgi_strbuf_addf(out, " batch=%lld", (long long)attr->n_batch);
+    print_numbers("stride", n_spatial, attr->stride, out);
+    print_numbers("dilation", n_spatial, attr->dilation, out);
+}
+
 static void print_elements(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_literal *literal =
@@ -296,6 +322,8 @@ static attr_printer *const attr_printers[TGI_OPS] = {
     [TGI_OP_REDUCE_MAX] = print_axes,   [TGI_OP_REDUCE_MIN] = print_axes,
     [TGI_OP_ARGMAX] = print_axis,       [TGI_OP_ARGMIN] = print_axis,
     [TGI_OP_MATMUL] = print_matmul,     [TGI_OP_PRINT] = print_format,
+    [TGI_OP_LINEAR_SCAN] = print_scan,
+    [TGI_OP_WINDOW] = print_window,     [TGI_OP_CONV] = print_conv,
     [TGI_OP_RESULT] = print_index,      [TGI_OP_LOOP] = print_loop,
     [TGI_OP_HOST] = print_host,         [TGI_OP_FAIL] = print_format,
 };

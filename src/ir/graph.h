@@ -91,6 +91,37 @@ typedef struct tgi_attr_matmul {
     int64_t flags; /* tg_matmul_flags */
 } tgi_attr_matmul;
 
+/* LINEAR_SCAN: the axis, and whether the element before the first is 1, not
+   -0. */
+typedef struct tgi_attr_scan {
+    int64_t axis;
+    int64_t starts_at_one;
+} tgi_attr_scan;
+
+/* WINDOW: by axis of the operand, the elements of a window, the distance of
+   windows and that of their elements; size 0: the axis has no windows. */
+typedef struct tgi_attr_window {
+    tgi_dim size[TG_MAX_RANK];
+    int64_t stride[TG_MAX_RANK];
+    int64_t dilation[TG_MAX_RANK];
+} tgi_attr_window;
+
+/*
+ * CONV. The axes of the operand, the filters and the result are
+ *
+ *     batch …, example, spatial …, channel
+ *     batch …, spatial …, channel, filter
+ *     batch …, example, spatial …, filter
+ *
+ * with n_batch axes `batch`, which are not convolved. Stride and dilation are
+ * by spatial axis.
+ */
+typedef struct tgi_attr_conv {
+    int64_t n_batch;
+    int64_t stride[TG_MAX_RANK];
+    int64_t dilation[TG_MAX_RANK];
+} tgi_attr_conv;
+
 typedef struct tgi_attr_literal {
     tgi_literal *literal; /* retained by the graph */
 } tgi_attr_literal;

@@ -341,7 +341,9 @@ static bool verify_result(tgi_verifier *v)
 #define RULE_VIEW(name) tgi_verify_##name
 #define RULE_INDEX(name) tgi_verify_##name
 #define RULE_REDUCE(name) tgi_verify_reduce
+#define RULE_SCAN(name) tgi_verify_scan
 #define RULE_MATMUL(name) tgi_verify_matmul
+#define RULE_CONV(name) tgi_verify_conv
 #define RULE_RANDOM(name) tgi_verify_##name
 #define RULE_STATE(name) verify_##name
 #define RULE_EFFECT(name) verify_##name
@@ -365,6 +367,7 @@ static const uint8_t attr_bytes[TGI_OPS] = {
     [TGI_OP_EXTENT] = sizeof(tgi_attr_index),
     [TGI_OP_TRANSPOSE] = sizeof(tgi_attr_perm),
     [TGI_OP_SLICE] = sizeof(tgi_attr_slice),
+    [TGI_OP_WINDOW] = sizeof(tgi_attr_window),
     [TGI_OP_PAD] = sizeof(tgi_attr_pad),
     [TGI_OP_CONCAT] = sizeof(tgi_attr_index),
     [TGI_OP_GATHER] = sizeof(tgi_attr_gather),
@@ -378,6 +381,8 @@ static const uint8_t attr_bytes[TGI_OPS] = {
     [TGI_OP_ARGMAX] = sizeof(tgi_attr_index),
     [TGI_OP_ARGMIN] = sizeof(tgi_attr_index),
     [TGI_OP_MATMUL] = sizeof(tgi_attr_matmul),
+    [TGI_OP_CONV] = sizeof(tgi_attr_conv),
+    [TGI_OP_LINEAR_SCAN] = sizeof(tgi_attr_scan),
     [TGI_OP_CALL] = sizeof(tgi_attr_call),
     [TGI_OP_RESULT] = sizeof(tgi_attr_index),
 };

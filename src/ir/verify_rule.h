@@ -32,9 +32,10 @@ typedef bool tgi_verify_rule(tgi_verifier *v);
 
 tgi_verify_rule tgi_verify_elementwise, tgi_verify_iota, tgi_verify_extent,
     tgi_verify_broadcast, tgi_verify_reshape, tgi_verify_transpose,
-    tgi_verify_slice, tgi_verify_pad, tgi_verify_concat, tgi_verify_gather,
+    tgi_verify_slice, tgi_verify_window, tgi_verify_pad, tgi_verify_concat, tgi_verify_gather,
     tgi_verify_dynamic_slice, tgi_verify_dynamic_update, tgi_verify_scatter,
-    tgi_verify_reduce, tgi_verify_matmul, tgi_verify_random_bits;
+    tgi_verify_reduce, tgi_verify_scan, tgi_verify_matmul, tgi_verify_conv,
+    tgi_verify_random_bits;
 
 /* verify_unbounded.c: the rules for unbounded stacks of a node, a result of the
    graph, the graphs of a LOOP, and the graphs of a SWITCH or CALL. */

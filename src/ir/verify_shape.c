@@ -346,6 +346,17 @@ bool tgi_verify_reduce(tgi_verifier *v)
     return check_shape(v, n, dims);
 }
 
+bool tgi_verify_scan(tgi_verifier *v)
+{
+    const tgi_attr_scan *attr = v->node->attr;
+    if (!check_axis(v, attr->axis, v->shape->rank))
+        return false;
+    if (attr->starts_at_one & ~INT64_C(1))
+        return tgi_verify_fail(v, "has an invalid start");
+    return check_shape(v, input_shape(v, 0)->rank, input_shape(v, 0)->dims) &&
+           check_shape(v, input_shape(v, 1)->rank, input_shape(v, 1)->dims);
+}
+
 bool tgi_verify_matmul(tgi_verifier *v)
 {
     const tgi_shape *a = input_shape(v, 0), *b = input_shape(v, 1);
@@ -376,5 +387,86 @@ bool tgi_verify_matmul(tgi_verifier *v)
             if (extent != 1 && !tgi_verify_may_equal(extent, result))
                 return tgi_verify_fail(v, "batch axis %d does not match", i);
         }
+    return true;
+}
+
+/* -- Windows --------------------------------------------------------------- */
+
+/* Checks that `count` windows of `size` elements fit an axis. */
+static bool check_windows(tgi_verifier *v, int axis, tgi_dim extent,
+                          tgi_dim size, tgi_dim count, int64_t stride,
+                          int64_t dilation)
+{
+    if (stride < 1 || dilation < 1)
+        return tgi_verify_fail(v, "axis %d has stride %lld, dilation %lld",
+                               axis, (long long)stride, (long long)dilation);
+    if (!tgi_dim_is_known(extent) || !tgi_dim_is_known(size) ||
+        !tgi_dim_is_known(count) || size == 0 || count == 0)
+        return true;
+    if (size - 1 > (INT64_MAX - extent) / dilation ||
+        count - 1 > (INT64_MAX - extent) / stride ||
+        (size - 1) * dilation + (count - 1) * stride >= extent)
+        return tgi_verify_fail(v, "windows exceed axis %d", axis);
+    return true;
+}
+
+bool tgi_verify_window(tgi_verifier *v)
+{
+    const tgi_shape *in = input_shape(v, 0);
+    const tgi_attr_window *attr = v->node->attr;
+    int n = in->rank;
+    for (int axis = 0; axis < TG_MAX_RANK; axis++) {
+        const bool has_windows = attr->size[axis] != 0;
+        if ((axis >= in->rank || !has_windows) &&
+            (has_windows || attr->stride[axis] || attr->dilation[axis]))
+            return tgi_verify_fail(v, "axis %d has no windows", axis);
+        n += has_windows;
+    }
+    if (!check_rank(v, n))
+        return false;
+    for (int axis = 0, at = in->rank; axis < in->rank; axis++) {
+        const tgi_dim count = v->shape->dims[axis];
+        if (attr->size[axis] == 0) {
+            if (count != in->dims[axis])
+                return tgi_verify_fail(v, "axis %d changes", axis);
+            continue;
+        }
+        if (v->shape->dims[at++] != attr->size[axis])
+            return tgi_verify_fail(v, "the windows of axis %d differ", axis);
+        if (!check_windows(v, axis, in->dims[axis], attr->size[axis], count,
+                           attr->stride[axis], attr->dilation[axis]))
+            return false;
+    }
+    return true;
+}
+
+bool tgi_verify_conv(tgi_verifier *v)
+{
+    const tgi_shape *x = input_shape(v, 0), *w = input_shape(v, 1);
+    const tgi_attr_conv *attr = v->node->attr;
+    const int n_batch = (int)attr->n_batch, n_spatial = x->rank - n_batch - 2;
+    if (attr->n_batch < 0 || attr->n_batch > TG_MAX_RANK || n_spatial < 0 ||
+        w->rank != x->rank)
+        return tgi_verify_fail(v, "has invalid ranks");
+    if (!check_rank(v, x->rank))
+        return false;
+    for (int i = n_spatial; i < TG_MAX_RANK; i++)
+        if (attr->stride[i] || attr->dilation[i])
+            return tgi_verify_fail(v, "spatial axis %d does not exist", i);
+    const int last = x->rank - 1;
+    for (int i = 0; i < n_batch; i++)
+        if (v->shape->dims[i] != x->dims[i] ||
+            !tgi_verify_may_equal(x->dims[i], w->dims[i]))
+            return tgi_verify_fail(v, "batch axis %d does not match", i);
+    if (v->shape->dims[n_batch] != x->dims[n_batch] ||
+        v->shape->dims[last] != w->dims[last])
+        return tgi_verify_fail(v, "outer extents do not match");
+    if (!tgi_verify_may_equal(x->dims[last], w->dims[last - 1]))
+        return tgi_verify_fail(v, "channels differ");
+    for (int i = 0; i < n_spatial; i++)
+        if (!check_windows(v, i, x->dims[n_batch + 1 + i], w->dims[n_batch + i],
+                           v->shape->dims[n_batch + 1 + i], attr->stride[i],
+                           attr->dilation[i]))
+            return false;
     return true;
 }

@@ -95,6 +95,7 @@ typedef union any_attr {
     tgi_attr_index index;
     tgi_attr_slice slice;
     tgi_attr_pad pad;
+    tgi_attr_window window;
 } any_attr;
 
 /* Imports shape and attribute of a node, except graphs and types inside the
@@ -114,6 +115,11 @@ static bool import_node_attr(const tgi_import *t, tgi_node *node,
     case TGI_OP_SLICE:
         attr->slice = *(const tgi_attr_slice *)node->attr;
         import_dims(t, attr->slice.start, TG_MAX_RANK);
+        node->attr = attr;
+        break;
+    case TGI_OP_WINDOW:
+        attr->window = *(const tgi_attr_window *)node->attr;
+        import_dims(t, attr->window.size, TG_MAX_RANK);
         node->attr = attr;
         break;
     case TGI_OP_PAD:

@@ -49,6 +49,9 @@ static bool attr_is_constant(const tgi_node *node)
     case TGI_OP_SLICE:
         return are_known(TG_MAX_RANK,
                          ((const tgi_attr_slice *)node->attr)->start);
+    case TGI_OP_WINDOW:
+        return are_known(TG_MAX_RANK,
+                         ((const tgi_attr_window *)node->attr)->size);
     case TGI_OP_PAD:
         return are_known(TG_MAX_RANK,
                          ((const tgi_attr_pad *)node->attr)->low) &&

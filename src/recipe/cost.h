@@ -48,6 +48,15 @@ enum {
     TGI_COST_PS_PER_BYTE = 5,
     TGI_COST_PS_PER_BYTE_MOVED = 20,
     TGI_COST_PS_PER_POINT = 5000,
+    /* Instructions per vector of a matmul's result that a reduction epilogue
+       takes: of columns; of rows, lane by lane; of rows of one vector. */
+    TGI_COST_EPILOGUE_COLUMNS = 1,
+    TGI_COST_EPILOGUE_LANES = 3,
+    TGI_COST_EPILOGUE_VECTOR = 8,
+    /* Multiply-adds of a matmul that runs on one thread anyway, and rows that a
+       thread needs to amortise the columns it reads. */
+    TGI_COST_SERIAL_STEPS = 1 << 18,
+    TGI_COST_MIN_THREAD_ROWS = 48,
     /*
      * Half-cycles up to which a value is computed again where it is used,
      * rather than stored and loaded: 8. The minimum of two floats takes 7, a

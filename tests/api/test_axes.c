@@ -304,3 +304,60 @@ Test(axes, wrong_lists_are_errors_that_say_so)
     tg_tensor_release(x);
     session_end(&s);
 }
+
+/* -- Random schedules ------------------------------------------------------ */
+
+static void transposes(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_add(tg_transpose(in[0], TG_PERM(1, 0)), in[1]),
+              tg_transpose(tg_mul(in[1], in[1]), TG_PERM(1, 0)));
+}
+
+static void note_transposes(session *s, int64_t m, int64_t n, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, transposes, NULL, NULL);
+    tg_tensor *flat = f32_range(s->ctx, m * n), *r = NULL, *u = NULL;
+    const float *data = tg_tensor_data(flat);
+    tg_tensor *a = tg_tensor_copy(s->ctx, data, TG_F32, TG_DIMS(m, n));
+    tg_tensor *b = tg_tensor_copy(s->ctx, data, TG_F32, TG_DIMS(n, m));
+    check_works(tg_call(f, TG_ARGS(a, b), TG_RESULTS(&r, &u)));
+    note_tensor(out, r);
+    note_tensor(out, u);
+    tg_tensor_release(r);
+    tg_tensor_release(u);
+    tg_tensor_release(a);
+    tg_tensor_release(b);
+    tg_tensor_release(flat);
+    tg_function_release(f);
+}
+
+/* Random schedules put transposes of any size into tiles; random graphs have
+   few that are not straight-line code. */
+Test(axes, random_schedules_transpose_narrow_matrices)
+{
+    static outcome want, is;
+    static const int64_t sizes[][2] = {{5, 900}, {900, 5}, {33, 70}};
+    need_compiler();
+    for (int i = 0; i < 3; i++) {
+        session s;
+        want.n = 0;
+        session_begin_mode(&s, &all_modes[0]);
+        note_transposes(&s, sizes[i][0], sizes[i][1], &want);
+        session_end(&s);
+        for (int seed = 1; seed <= 12; seed++) {
+            char text[16];
+            snprintf(text, sizeof(text), "%d", seed);
+            setenv("TGJIT_SCHEDULE_SEED", text, 1);
+            is.n = 0;
+            session_begin_mode(&s, &all_modes[1 + seed % 5]);
+            note_transposes(&s, sizes[i][0], sizes[i][1], &is);
+            session_end(&s);
+            unsetenv("TGJIT_SCHEDULE_SEED");
+            cr_assert_eq(want.n, is.n);
+            cr_assert_arr_eq(want.bytes, is.bytes, want.n,
+                             "size %d, seed %d", i, seed);
+        }
+    }
+    check_nothing_is_alive();
+}

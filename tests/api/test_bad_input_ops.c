@@ -173,6 +173,12 @@ REFUSED(axis_out_of_range_in_softmax, SHAPE, "softmax", "axis 2",
         AT(tg_softmax(x, 2)))
 REFUSED(axis_out_of_range_in_log_softmax, SHAPE, "log_softmax", "axis 2",
         AT(tg_log_softmax(x, 2)))
+REFUSED(axis_out_of_range_in_stack, SHAPE, "stack", "axis 3",
+        AT(tg_stack(3, x, x)))
+REFUSED(axis_out_of_range_in_roll, SHAPE, "roll", "axis 2",
+        AT(tg_roll(x, 2, 1)))
+REFUSED(axis_out_of_range_in_var, SHAPE, "var", "axis 2",
+        AT(tg_var(x, TG_AXES(2), 0)))
 REFUSED(duplicate_axes, SHAPE, "sum", "axis 1 is repeated",
         AT(tg_sum(x, TG_AXES(1, -1))))
 REFUSED(duplicate_axes_in_mean, SHAPE, "mean", "repeated",
@@ -488,3 +494,55 @@ REFUSED(operand_of_no_kind, INVALID, "neg", "not an operand",
         AT(tg_neg(((tg_operand){.kind = 77}))))
 REFUSED(number_of_no_type, DTYPE, "neg", "not representable",
         AT(tg_neg(((tg_operand){.kind = TG_OPERAND_INT, .dtype = 99}))))
+
+/* -- Around training ------------------------------------------------------- */
+
+static tg_value unstacked(tg_value x, int axis, size_t n)
+{
+    tg_value parts[4];
+    tg_unstack_at(TG_IN(x), axis, parts, n, (tg_site){__FILE__, line});
+    for (size_t k = 0; k < n; k++)
+        cr_assert_not(tg_is_valid(parts[k]));
+    return parts[0];
+}
+
+REFUSED(one_hot_of_floats, DTYPE, "one_hot", "f32[2,3]",
+        AT(tg_one_hot(x, 4, TG_F32)))
+REFUSED(one_hot_of_fewer_than_no_classes, SHAPE, "one_hot", "negative",
+        AT(tg_one_hot(i, -4, TG_F32)))
+REFUSED(stack_of_two_shapes, SHAPE, "stack", "f32[2,3] x f32[64,784]",
+        AT(tg_stack(0, x, m)))
+REFUSED(stack_of_two_dtypes, DTYPE, "stack", "f32 and bool",
+        AT(tg_stack(0, x, b)))
+REFUSED(stack_of_nothing, INVALID, "stack", "no parts",
+        AT(tg_stack_at(0, TG_ARGS(), TG_HERE)))
+REFUSED(unstack_to_fewer, SHAPE, "unstack", "axis 1 has another extent than 2",
+        AT(unstacked(x, 1, 2)))
+REFUSED(unstack_of_no_axis, SHAPE, "unstack", "axis 2", AT(unstacked(x, 2, 3)))
+REFUSED(roll_by_too_much, INVALID, "roll", "shift",
+        AT(tg_roll(x, 0, INT64_MIN)))
+REFUSED(var_of_integers, DTYPE, "var", "i32[4]: needs a float type",
+        AT(tg_var(i, TG_ALL_AXES, 0)))
+REFUSED(std_of_bools, DTYPE, "std", "bool[2,3]: needs a float type",
+        AT(tg_std(b, TG_ALL_AXES, 1)))
+REFUSED(accuracy_of_other_rows, SHAPE, "accuracy", "i64[2] x i64[4]",
+        AT(tg_accuracy(x, i)))
+REFUSED(accuracy_of_float_labels, DTYPE, "accuracy", "integer",
+        AT(tg_accuracy(x, s)))
+REFUSED(confusion_of_two_shapes, SHAPE, "confusion_matrix", "i64[4] x i64[]",
+        AT(tg_confusion_matrix(i, tg_scalar(TG_I32, 1), 3)))
+REFUSED(confusion_of_floats, DTYPE, "confusion_matrix", "f32[2,3]",
+        AT(tg_confusion_matrix(x, x, 3)))
+REFUSED(confusion_of_too_many, OVERFLOW, "confusion_matrix", "",
+        AT(tg_confusion_matrix(i, i, INT64_MAX)))
+REFUSED(sigmoid_of_integers, DTYPE, "sigmoid_cross_entropy", "i32[4]",
+        AT(tg_sigmoid_cross_entropy(i, i)))
+REFUSED(sigmoid_of_two_shapes, SHAPE, "sigmoid_cross_entropy",
+        "f32[2,3] x f32[4]", AT(tg_sigmoid_cross_entropy(x, i)))
+REFUSED(error_of_two_shapes, SHAPE, "mean_squared_error",
+        "f32[2,3] x f32[]: the shapes of predictions and targets differ",
+        AT(tg_mean_squared_error(x, s)))
+REFUSED(error_of_integers, DTYPE, "mean_absolute_error", "i32[4]",
+        AT(tg_mean_absolute_error(i, i)))
+REFUSED(huber_without_delta, INVALID, "huber_loss", "delta",
+        AT(tg_huber_loss(x, x, 0)))

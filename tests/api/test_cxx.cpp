@@ -199,6 +199,19 @@ Test(cxx, shapes_are_brace_lists)
     check_nothing_is_alive();
 }
 
+/* Commas inside braces are not separators of extents. */
+static void check_extents(tg_dims dims)
+{
+    cr_assert_eq(dims.size(), 2u);
+    cr_assert_eq(dims.begin()[0], 3);
+    cr_assert_eq(dims.begin()[1], 4);
+}
+
+Test(cxx, extents_may_have_braces)
+{
+    check_extents(TG_DIMS((int64_t)tg_dims{1, 2, 3}.size(), 4));
+}
+
 Test(cxx, reductions_take_axes)
 {
     tg_context *ctx = tg_context_create(NULL);
@@ -863,6 +876,74 @@ Test(cxx, datasets_read_as_in_c)
     tg_tensor_release(batch);
     tg_tensor_release(x);
     tg_function_release(f);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+/* -- Training -------------------------------------------------------------- */
+
+TG_DEFINE_BUNDLE(speaker, (tg_embedding_layer, words), (tg_dense_layer, dense),
+                 (tg_gru_layer, gru), (tg_attention_layer, attention))
+TG_DEFINE_OPTIMISER(speaker_optimiser, speaker)
+
+struct trained {
+    speaker net;
+    speaker_optimiser state;
+};
+
+static void train_speaker(tg_trace *t, const tg_value *in, void *user)
+{
+    const trained *r = static_cast<const trained *>(user);
+    tg_value x = tg_embedding(in[0], &r->net.words), hs, part[2];
+    tg_gru(tg_reshape(x, {2, 3, 4}), tg_value{0, 0}, &r->net.gru, &hs);
+    const tg_value mask = tg_causal_mask(3);
+    x = tg_masked_attention(hs, hs, mask, &r->net.attention, 2);
+    x = tg_add(tg_attention(x, hs, &r->net.attention, 2), tg_roll(x, 1, 1));
+    x = tg_dropout(tg_dense(x, &r->net.dense), 0.5, 7, false);
+    tg_unstack(x, 0, part, 2);
+    x = tg_div(tg_stack(0, part[0], part[1]), tg_std(x, TG_ALL_AXES, 1));
+    const tg_value hot = tg_one_hot(in[0], 4, TG_F32);
+    tg_value loss = tg_huber_loss(x, tg_reshape(hot, {2, 3, 4}), 1.5);
+    loss = tg_add(loss, tg_mean_squared_error(part[0], part[1]));
+    tg_minimise(loss, tg_warm_up(r->state.steps, 3, 0.01),
+                tg_with_clipping(tg_adam(0.9, 0.99, 1e-8), 1),
+                &speaker_optimiser_type, &r->net, &r->state);
+    tg_return(t, loss, tg_accuracy(hot, in[0]),
+              tg_confusion_matrix(in[0], in[0], 4));
+}
+
+Test(cxx, layers_and_optimisers_train)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    trained r;
+    cr_assert(!tg_embedding_create(ctx, "words", TG_F32, 4, 4, tg_normal(0, 1),
+                                   &r.net.words));
+    cr_assert(!tg_dense_create(ctx, "dense", TG_F32, 4, 4, tg_he(),
+                               &r.net.dense));
+    cr_assert(!tg_gru_create(ctx, "gru", TG_F32, 4, 4, &r.net.gru));
+    cr_assert(!tg_attention_create(ctx, "attention", TG_F32, 4, 4,
+                                   &r.net.attention));
+    cr_assert(!tg_optimiser_create(ctx, "adam", tg_adam(0.9, 0.99, 1e-8),
+                                   &speaker_optimiser_type, &r.net, &r.state));
+    tg_function *f = tg_function_create(ctx, train_speaker, &r, NULL);
+    const int64_t n = 6;
+    const int32_t data[] = {0, 3, 1, 2, 2, 1};
+    tg_tensor *x = tg_tensor_copy(ctx, data, TG_I32, 1, &n);
+    float first = 0, loss = 0, accuracy = 0;
+    for (int i = 0; i < 40; i++) {
+        tg_tensor *counts = nullptr;
+        cr_assert_eq(tg_call(f, {x}, {&loss, &accuracy, &counts}), TG_OK, "%s",
+                     tg_error(ctx));
+        cr_assert_eq(tg_tensor_i64(counts)[5], 2);
+        tg_tensor_release(counts);
+        first = i ? first : loss;
+    }
+    cr_assert_lt(loss, first);
+    cr_assert_eq(accuracy, 1);
+    tg_tensor_release(x);
+    tg_function_release(f);
+    tg_bundle_release(&speaker_optimiser_type, &r.state);
+    tg_bundle_release(&speaker_type, &r.net);
     tg_context_release(ctx);
     check_nothing_is_alive();
 }

@@ -5,11 +5,9 @@
  * and what is computed of each formula. In f64 and f32; compiled with the bits
  * of the interpreter.
  */
-#include <math.h>
-
 #include "api/gradient_formulas.h"
+#include "support/expected_numbers.h"
 #include "support/modes.h"
-#include "support/word_reader.h"
 
 enum { MAX_VALUES = 10, MAX_FORMULAS = 32 };
 
@@ -34,21 +32,20 @@ static const char *const derivative_names[N_DERIVATIVES] = {
     [JVP] = "jvp",
 };
 
-typedef struct numbers {
-    bool is_real; /* else i64 */
-    int rank;
-    int64_t dims[TG_MAX_RANK];
-    int64_t count;
-    double *data;
-} numbers;
-
 typedef struct gradient_case {
     const formula *formula;
     derivative derivative;
     int line;
     numbers in[MAX_VALUES], out[MAX_VALUES];
     size_t n_in, n_out;
+    tg_variable *variables[MAX_VALUES]; /* of a layer, during a call */
 } gradient_case;
+
+/* The number of inputs that are arguments; the others are variables. */
+static size_t n_arguments(const gradient_case *c)
+{
+    return c->n_in - c->formula->n_variables;
+}
 
 /* The gradients of the sum of the target for each real input; returns how
    many. */
@@ -59,7 +56,9 @@ static size_t gradients_of(const gradient_case *c, tg_value target,
     size_t n = 0;
     for (size_t i = 0; i < c->n_in; i++)
         if (c->in[i].is_real)
-            sources[n++] = TG_IN(in[i]);
+            sources[n++] = i < n_arguments(c)
+                               ? TG_IN(in[i])
+                               : TG_IN(c->variables[i - n_arguments(c)]);
     tg_gradients_with(TG_ARGS(target), NULL, TG_UNCONNECTED_ZEROS, sources, n,
                       out);
     return n;
@@ -69,7 +68,9 @@ static size_t gradients_of(const gradient_case *c, tg_value target,
 static void derive(tg_trace *t, const tg_value *in, void *user)
 {
     const gradient_case *c = user;
-    const tg_value y = c->formula->of(in), last = in[c->n_in - 1];
+    const tg_value y = c->formula->of ? c->formula->of(in)
+                                      : c->formula->layer(in, c->variables);
+    const tg_value last = in[n_arguments(c) - 1];
     tg_value out[MAX_VALUES];
     size_t n = 1;
     switch (c->derivative) {
@@ -100,24 +101,6 @@ static void derive(tg_trace *t, const tg_value *in, void *user)
 
 /* -- Files ----------------------------------------------------------------- */
 
-static void read_numbers(word_file *w, numbers *out, bool is_real)
-{
-    out->is_real = is_real;
-    out->rank = words_shape(w, out->dims);
-    out->count = 1;
-    for (int i = 0; i < out->rank; i++)
-        out->count *= out->dims[i];
-    out->data = malloc((size_t)out->count * sizeof(double));
-    cr_assert_not_null(out->data);
-    for (int64_t i = 0; i < out->count; i++) {
-        char *end;
-        out->data[i] = strtod(w->token, &end);
-        cr_assert(*w->token && !*end, "%s:%d: %s is no number", w->file,
-                  w->token_line, w->token);
-        words_next(w);
-    }
-}
-
 static const formula *formula_named(const formula *of, const char *name)
 {
     while (of->name && strcmp(of->name, name))
@@ -143,18 +126,8 @@ static bool read_case(word_file *w, const formula *formulas, gradient_case *out)
     cr_assert_lt(out->derivative, N_DERIVATIVES, "%s:%d: %s", w->file,
                  w->token_line, w->token);
     words_next(w);
-    for (; words_is(w, "in"); out->n_in++) {
-        words_next(w);
-        const bool is_real = words_is(w, "real");
-        words_next(w);
-        cr_assert_lt(out->n_in, MAX_VALUES);
-        read_numbers(w, &out->in[out->n_in], is_real);
-    }
-    for (; words_is(w, "out"); out->n_out++) {
-        words_next(w);
-        cr_assert_lt(out->n_out, MAX_VALUES);
-        read_numbers(w, &out->out[out->n_out], true);
-    }
+    out->n_in = read_number_lines(w, "in", out->in, MAX_VALUES);
+    out->n_out = read_number_lines(w, "out", out->out, MAX_VALUES);
     return true;
 }
 
@@ -168,68 +141,44 @@ static void free_case(gradient_case *c)
 
 /* -- Calls ----------------------------------------------------------------- */
 
-static tg_tensor *tensor_of(tg_context *ctx, const numbers *from,
-                            tg_dtype dtype)
-{
-    tg_tensor *made = tg_tensor_create(ctx, from->is_real ? dtype : TG_I64,
-                                       from->rank, from->dims, tg_zeros());
-    cr_assert_not_null(made);
-    void *to = tg_tensor_data(made);
-    for (int64_t i = 0; i < from->count; i++)
-        if (!from->is_real)
-            ((int64_t *)to)[i] = (int64_t)from->data[i];
-        else if (dtype == TG_F32)
-            ((float *)to)[i] = (float)from->data[i];
-        else
-            ((double *)to)[i] = from->data[i];
-    return made;
-}
-
 /* The results; `policy` determines whether extents are known. */
-static void call_case(tg_context *ctx, const gradient_case *c, tg_dtype dtype,
+static void call_case(tg_context *ctx, gradient_case *c, tg_dtype dtype,
                       tg_policy policy, tg_tensor **out)
 {
     tg_function_options options = TG_FUNCTION_OPTIONS_INIT;
     options.policy = policy;
-    tg_function *f = tg_function_create_named(
-        ctx, c->formula->name, derive, (void *)(uintptr_t)c, &options);
+    tg_function *f = tg_function_create_named(ctx, c->formula->name, derive, c,
+                                              &options);
     cr_assert_not_null(f);
     tg_tensor *tensors[MAX_VALUES];
     tg_result results[MAX_VALUES];
     tg_operand args[MAX_VALUES];
-    for (size_t i = 0; i < c->n_in; i++) {
+    const size_t n = n_arguments(c);
+    for (size_t i = 0; i < n; i++) {
         tensors[i] = tensor_of(ctx, &c->in[i], dtype);
         args[i] = TG_IN(tensors[i]);
     }
+    for (size_t i = n; i < c->n_in; i++)
+        c->variables[i - n] = variable_of(ctx, &c->in[i], dtype);
     for (size_t i = 0; i < c->n_out; i++)
         results[i] = TG_OUT(&out[i]);
-    const tg_status status = tg_call(f, args, c->n_in, results, c->n_out);
+    const tg_status status = tg_call(f, args, n, results, c->n_out);
     cr_assert_eq(status, TG_OK, "%s, line %d, %s: %s", c->formula->name,
                  c->line, derivative_names[c->derivative], tg_error(NULL));
-    for (size_t i = 0; i < c->n_in; i++)
+    for (size_t i = 0; i < n; i++)
         tg_tensor_release(tensors[i]);
+    for (size_t i = n; i < c->n_in; i++)
+        tg_variable_release(c->variables[i - n]);
     tg_function_release(f);
 }
 
 /* -- Comparing ------------------------------------------------------------- */
 
-static double number_at(const tg_tensor *x, int64_t i)
-{
-    const void *data = tg_tensor_data(x);
-    return tg_tensor_dtype(x) == TG_F32 ? (double)((const float *)data)[i]
-                                        : ((const double *)data)[i];
-}
-
-/* Errors are relative to the largest element, because small elements are
-   often differences of large ones. */
 static double bound_of(const gradient_case *c, size_t i, tg_dtype dtype)
 {
-    const double rough =
-        c->formula->f32_bounds > 0 ? c->formula->f32_bounds : 1;
-    double most = 0;
-    for (int64_t k = 0; k < c->out[i].count; k++)
-        most = fmax(most, fabs(c->out[i].data[k]));
-    return most * (dtype == TG_F32 ? 5e-6 * rough : 1e-13 * rough);
+    return numbers_bound(
+        &c->out[i], dtype,
+        c->formula->f32_bounds > 0 ? c->formula->f32_bounds : 1);
 }
 
 static void check_near(const gradient_case *c, size_t i, const tg_tensor *is)
@@ -237,6 +186,7 @@ static void check_near(const gradient_case *c, size_t i, const tg_tensor *is)
     const numbers *want = &c->out[i];
     const tg_dtype dtype = tg_tensor_dtype(is);
     const double bound = bound_of(c, i, dtype);
+    const void *data = tg_tensor_data(is);
     cr_expect(tg_tensor_rank(is) == want->rank &&
                   !memcmp(tg_tensor_dims(is), want->dims,
                           (size_t)want->rank * sizeof(*want->dims)),
@@ -244,13 +194,13 @@ static void check_near(const gradient_case *c, size_t i, const tg_tensor *is)
               c->line, i);
     cr_assert_eq(tg_tensor_count(is), want->count);
     for (int64_t k = 0; k < want->count; k++)
-        cr_expect(fabs(number_at(is, k) - want->data[k]) <= bound,
+        cr_expect(fabs(number_at(data, dtype, k) - want->data[k]) <= bound,
                   "%s, line %d: %s %s, result %zu, element %lld is %.17g, "
                   "not %.17g: off by %.2g, more than %.2g",
                   c->formula->name, c->line, tg_dtype_name(dtype),
                   derivative_names[c->derivative], i, (long long)k,
-                  number_at(is, k), want->data[k],
-                  fabs(number_at(is, k) - want->data[k]), bound);
+                  number_at(data, dtype, k), want->data[k],
+                  fabs(number_at(data, dtype, k) - want->data[k]), bound);
 }
 
 static void check_same(const gradient_case *c, size_t i, const tg_tensor *is,
@@ -267,7 +217,7 @@ static void check_same(const gradient_case *c, size_t i, const tg_tensor *is,
 /* -- Tests ----------------------------------------------------------------- */
 
 /* A mode of a case, with its own context. */
-typedef void run_function(const gradient_case *c, tg_dtype dtype);
+typedef void run_function(gradient_case *c, tg_dtype dtype);
 
 static void release_all(tg_tensor **tensors, size_t n)
 {
@@ -275,7 +225,7 @@ static void release_all(tg_tensor **tensors, size_t n)
         tg_tensor_release(tensors[i]);
 }
 
-static void run_mode(const mode *m, const gradient_case *c, tg_dtype dtype,
+static void run_mode(const mode *m, gradient_case *c, tg_dtype dtype,
                      tg_policy policy, tg_tensor **out)
 {
     session s;
@@ -284,7 +234,7 @@ static void run_mode(const mode *m, const gradient_case *c, tg_dtype dtype,
     tg_context_release(s.ctx);
 }
 
-static void run_near(const gradient_case *c, tg_dtype dtype)
+static void run_near(gradient_case *c, tg_dtype dtype)
 {
     tg_tensor *is[MAX_VALUES] = {NULL};
     run_mode(&all_modes[0], c, dtype, TG_EXACT, is);
@@ -295,7 +245,7 @@ static void run_near(const gradient_case *c, tg_dtype dtype)
 
 /* With unknown extents the numbers are the same, except for the order of
    some sums. */
-static void run_relaxed(const gradient_case *c, tg_dtype dtype)
+static void run_relaxed(gradient_case *c, tg_dtype dtype)
 {
     tg_tensor *is[MAX_VALUES] = {NULL};
     if (c->derivative != GRADIENTS)
@@ -307,7 +257,7 @@ static void run_relaxed(const gradient_case *c, tg_dtype dtype)
 }
 
 /* With one thread and with two, each compiled separately. */
-static void run_compiled(const gradient_case *c, tg_dtype dtype)
+static void run_compiled(gradient_case *c, tg_dtype dtype)
 {
     tg_tensor *want[MAX_VALUES] = {NULL};
     run_mode(&all_modes[0], c, dtype, TG_EXACT, want);
@@ -362,3 +312,5 @@ TEST_FILE(reductions)
 TEST_FILE(products)
 TEST_FILE(networks)
 TEST_FILE(loops)
+TEST_FILE(training)
+TEST_FILE(layers)

@@ -70,6 +70,38 @@ Test(tensor, scalars_and_empty_tensors)
     session_end(&s);
 }
 
+static int count_dims(int rank, const int64_t *dims)
+{
+    cr_assert(rank == 0 || dims);
+    return rank;
+}
+
+/* Commas inside braces are not separators of extents. */
+Test(tensor, extents_may_be_elements_of_arrays)
+{
+    session s;
+    int i = 1;
+    session_begin(&s);
+    tg_tensor *x = tg_tensor_create(
+        s.ctx, TG_F32, TG_DIMS((int[]){1, 2, 3}[i], (int[]){4, 5}[0]),
+        tg_zeros());
+    cr_assert_not_null(x, "%s", tg_error(NULL));
+    cr_assert_eq(tg_tensor_rank(x), 2);
+    cr_assert_eq(tg_tensor_dims(x)[0], 2);
+    cr_assert_eq(tg_tensor_dims(x)[1], 4);
+    tg_tensor_release(x);
+    cr_assert_eq(count_dims(TG_DIMS()), 0);
+    cr_assert_eq(count_dims(TG_DIMS(i++)), 1);
+    cr_assert_eq(i, 2, "an extent is evaluated once");
+    const tg_spec specs[] = {TG_SPEC(TG_F32, 3), TG_SPEC(TG_F32, 4)};
+    const tg_function_options *options =
+        TG_SIGNATURE((tg_spec[]){specs[0], specs[1]}[1], specs[0]);
+    cr_assert_eq(options->n_signature, 2);
+    cr_assert_eq(options->signature[0].dims[0], 4);
+    session_end(&s);
+    check_nothing_is_alive();
+}
+
 Test(tensor, references_are_counted_and_keep_the_context)
 {
     tg_context *ctx = tg_context_create(NULL);

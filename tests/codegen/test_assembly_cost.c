@@ -30,6 +30,8 @@ static tg_value apply(const tg_operand *in)
 #define APPLY_INDEX(name) break
 #define APPLY_REDUCE(name) break
 #define APPLY_MATMUL(name) break
+#define APPLY_CONV(name) break
+#define APPLY_SCAN(name) break
 #define APPLY_RANDOM(name) \
     return tg_random_bits_at(current.dtype, TG_IN(1), TG_IN(2), \
                              TG_DIMS(1 << 20), TG_HERE)

@@ -141,6 +141,36 @@ Test(fuse_memory, results_reuse_memory_of_dead_values)
     check_shown("loops_in_place.txt", &text);
 }
 
+/* -- Epochs ---------------------------------------------------------------- */
+
+static void two_asserts(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value y = tg_exp(tg_sum(in[0], TG_AXES(1)));
+    tg_assert(t, tg_gt(in[0], 0), "positive");
+    tg_assert(t, tg_lt(y, 9), "small");
+    tg_return(t, tg_exp(tg_sum(tg_mul(in[0], y), TG_AXES(0))));
+}
+
+/* A thread that is late reads the selected case before another one reuses its
+   memory. */
+Test(fuse_memory, cases_without_kernels_end_with_a_barrier)
+{
+    fused fu;
+    fuse(&fu, two_asserts, NO_SYMBOLS, F32(100, 100));
+    cr_assert_eq(n_steps(&fu, TGI_STEP_SWITCH), 2);
+    int n_empty = 0;
+    for (size_t i = 2; i < fu.loops->steps.n; i++) {
+        const tgi_loop_step *step = &fu.loops->steps.data[i];
+        n_empty += step[-2].kind == TGI_STEP_CASE &&
+                   step[-1].kind == TGI_STEP_BARRIER &&
+                   step[0].kind == TGI_STEP_CASE;
+    }
+    cr_assert_eq(n_empty, 2);
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
 /* -- Memory ---------------------------------------------------------------- */
 
 /* Created once, without faults; fused repeatedly. */

@@ -111,6 +111,49 @@ Test(loops, wrong_kernels_are_refused)
     check_nothing_is_alive();
 }
 
+/* Then a switch of two cases without kernels, and an empty loop. */
+static tgi_loops *loops_with_control(void)
+{
+    static const int kinds[] = {TGI_STEP_SWITCH,  TGI_STEP_CASE,
+                                TGI_STEP_BARRIER, TGI_STEP_CASE,
+                                TGI_STEP_BARRIER, TGI_STEP_SWITCH_END,
+                                TGI_STEP_LOOP,    TGI_STEP_BARRIER,
+                                TGI_STEP_LOOP_END};
+    tgi_loops *loops = right_loops();
+    const tgi_buffer_id operand = tgi_buffer_id_from(INDICES);
+    for (uint32_t n_cases = 0; n_cases <= 2; n_cases += 2)
+        ADD(&loops->controls, (tgi_control_flow){.n_cases = n_cases,
+                                                 .operand = operand,
+                                                 .base = operand});
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++) {
+        const bool is_loop = kinds[i] < TGI_STEP_SWITCH;
+        add_step(loops, kinds[i], 0);
+        loops->steps.data[loops->steps.n - 1].control =
+            tgi_control_id_from(!is_loop);
+    }
+    return loops;
+}
+
+/* Deletes the barrier that is this many steps before the last one. */
+static void delete_barrier(tgi_loops *loops, size_t from_end)
+{
+    const size_t n = loops->steps.n;
+    tgi_loop_step *step = &loops->steps.data[n - 1 - from_end];
+    cr_assert_eq(step->kind, TGI_STEP_BARRIER);
+    memmove(step, step + 1, from_end * sizeof(*step));
+    loops->steps.n--;
+}
+
+Test(loops, cases_and_iterations_end_with_a_barrier)
+{
+    static const char message[] =
+        "no barrier at the end of a case or iteration";
+    REFUSED_OF(loops_with_control, message, delete_barrier(l, 1));
+    REFUSED_OF(loops_with_control, message, delete_barrier(l, 4));
+    REFUSED_OF(loops_with_control, message, delete_barrier(l, 6));
+    check_nothing_is_alive();
+}
+
 Test(loops, wrong_accesses_are_refused)
 {
     REFUSED("buffer out of range",

@@ -73,6 +73,38 @@ Test(schedule, random_variations_verify)
     check_nothing_is_alive();
 }
 
+/* Variations drop tiles and add them again. */
+Test(schedule, random_variations_add_tiles)
+{
+    size_t n;
+    tgi_target target;
+    fused fu;
+    const schedule_case *c = schedule_cases(&n);
+    int n_dropped = 0, n_added = 0;
+    cr_assert(tgi_target_by_name("avx2", &target));
+    while (strcmp(c->name, "transpose_add"))
+        c++;
+    fuse_case(&fu, c);
+    for (uint64_t seed = 1; seed <= 100; seed++) {
+        schedule_for(&fu, "avx2");
+        const tgi_schedule *s = fu.loops->kernels.data[0]->schedule;
+        bool had_tiles = s->tiles.rows > 0;
+        cr_assert(had_tiles);
+        for (uint64_t i = 1; i <= 2; i++) {
+            cr_assert_eq(
+                tgi_schedule_randomise(fu.loops, &target, seed + 1000 * i),
+                TG_OK, "%s", tg_error(NULL));
+            n_dropped += had_tiles && !s->tiles.rows;
+            n_added += !had_tiles && s->tiles.rows;
+            had_tiles = s->tiles.rows > 0;
+        }
+    }
+    cr_expect_gt(n_dropped, 10);
+    cr_expect_gt(n_added, 5);
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
 /* The same seed gives the same schedules, another one gives others. */
 Test(schedule, random_variations_differ)
 {

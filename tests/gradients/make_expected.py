@@ -21,6 +21,8 @@ A SHAPE is 2x3, or . for a scalar. The derivatives:
     hessian_vector  that times the last input, which the formula does not get
     jvp             the Jacobian times the last input, likewise
     penalty         gradients of the sum of squares of the first gradient
+
+tests/api/test_optimiser.c reads optimisers.txt, whose cases have no derivative.
 """
 import math
 import os
@@ -30,6 +32,7 @@ import sys
 import torch
 import torch.nn.functional as F
 from torch.autograd.functional import hessian, hvp, jacobian, jvp
+from torch.func import functional_call
 from torch.utils.checkpoint import checkpoint
 
 torch.set_default_dtype(torch.float64)
@@ -666,5 +669,213 @@ def gradient_descent(w, x, y):
         w = w - 0.25 * torch.autograd.grad(loss, w, create_graph=True)[0]
     return w * start
 
+
+# -- Losses and functions around training -------------------------------------
+
+begin("training", "losses and functions around training")
+
+
+@case("gradients", w=real(4, 3), i=whole(2, 0, -1, 3, 2))
+def one_hot_rows(w, i):
+    rows = (i[:, None] == torch.arange(4)).to(w.dtype)
+    return (rows @ w) ** 2
+
+
+@case("gradients penalty", x=real(2, 3), y=real(2, 3), z=real(2, 3))
+def stacked(x, y, z):
+    s = torch.stack([x, y * z, y], 1)
+    a, b, c = torch.unbind(s, 1)
+    return s ** 3 * torch.stack([a, b, c], 1).cumsum(1)
+
+
+@case("gradients", x=real(3, 5), w=real(3, 5))
+def rolled(x, w):
+    return torch.roll(x, 2, 1) ** 2 * w + torch.roll(x * w, -4, 0)
+
+
+@case("gradients penalty", x=real(4, 5))
+def variance(x):
+    return torch.var(x, 1, correction=1) * torch.var(x, correction=0)
+
+
+@case("gradients hessian", x=real(4, 3))
+def deviation(x):
+    return torch.std(x, 0, correction=0) + torch.std(x, 0, correction=1) ** 2
+
+
+@case("gradients hessian", x=real(3, 4, low=-9.0, high=9.0),
+      y=real(3, 4, low=0.0, high=1.0))
+def sigmoid_of_shares(x, y):
+    return F.binary_cross_entropy_with_logits(x, y, reduction="none")
+
+
+@case("gradients", x=real(6, low=-30.0, high=30.0),
+      i=whole(0, 1, 1, 0, 1, 0))
+def sigmoid_of_classes(x, i):
+    return F.binary_cross_entropy_with_logits(x, i.to(x.dtype),
+                                              reduction="none")
+
+
+@case("gradients hessian_vector", x=real(3, 4), y=real(3, 4))
+def squared_error(x, y):
+    return F.mse_loss(x, y)
+
+
+@case("gradients", x=real(3, 4), y=real(3, 4))
+def absolute_error(x, y):
+    return F.l1_loss(x, y)
+
+
+@case("gradients", x=real(3, 4), y=real(3, 4))
+def huber(x, y):
+    return F.huber_loss(x, y, delta=0.75)
+
+
+# -- Layers -------------------------------------------------------------------
+
+begin("layers", "layers; the last inputs are their variables")
+
+
+@case("gradients", x=real(2, 3, 4), w=real(4, 5), b=real(5))
+def dense(x, w, b):
+    return F.linear(x, w.T, b) ** 2
+
+
+@case("gradients", i=whole(2, 0, 2, 3), table=real(4, 3))
+def embedding(i, table):
+    return F.embedding(i, table) ** 3
+
+
+@case("gradients", x=real(2, 4, 3), scale=real(3), shift=real(3),
+      mean=real(3), variance=positive(3))
+def batch_norm_training(x, scale, shift, mean, variance):
+    y = F.batch_norm(x.reshape(8, 3), None, None, scale, shift, True, 0.1,
+                     1e-3)
+    return y.reshape(2, 4, 3) ** 3
+
+
+@case("gradients", x=real(4, 3), scale=real(3), shift=real(3), mean=real(3),
+      variance=positive(3))
+def batch_norm_inference(x, scale, shift, mean, variance):
+    return ((x - mean) / torch.sqrt(variance + 1e-3) * scale + shift) ** 2
+
+
+def lstm_of(x, h, c, wx, wh, b):
+    module = torch.nn.LSTM(wx.shape[0], wh.shape[0])
+    weights = {"weight_ih_l0": wx.T, "weight_hh_l0": wh.T, "bias_ih_l0": b,
+               "bias_hh_l0": torch.zeros_like(b)}
+    return functional_call(module, weights, (x, (h[None], c[None])))
+
+
+@case("gradients", x=real(2, 3), h=real(2, 4), c=real(2, 4), wx=real(3, 16),
+      wh=real(4, 16), b=real(16))
+def lstm_cell(x, h, c, wx, wh, b):
+    _, (h, c) = lstm_of(x[None], h, c, wx, wh, b)
+    return torch.cat([h[0], c[0] ** 2])
+
+
+@case("gradients", x=real(5, 2, 3), wx=real(3, 8), wh=real(2, 8), b=real(8))
+def lstm_sequence(x, wx, wh, b):
+    zeros = torch.zeros(2, 2)
+    ys, (h, c) = lstm_of(x, zeros, zeros, wx, wh, b)
+    return torch.cat([ys ** 2, h, c])
+
+
+def gru_of(x, h, wx, wh, bx, bh):
+    module = torch.nn.GRU(wx.shape[0], wh.shape[0])
+    weights = {"weight_ih_l0": wx.T, "weight_hh_l0": wh.T, "bias_ih_l0": bx,
+               "bias_hh_l0": bh}
+    return functional_call(module, weights, (x, h[None]))
+
+
+@case("gradients", x=real(2, 3), h=real(2, 4), wx=real(3, 12),
+      wh=real(4, 12), bx=real(12), bh=real(12))
+def gru_cell(x, h, wx, wh, bx, bh):
+    return gru_of(x[None], h, wx, wh, bx, bh)[1][0] ** 2
+
+
+@case("gradients", x=real(5, 2, 3), h=real(2, 2), wx=real(3, 6),
+      wh=real(2, 6), bx=real(6), bh=real(6))
+def gru_sequence(x, h, wx, wh, bx, bh):
+    ys, h = gru_of(x, h, wx, wh, bx, bh)
+    return torch.cat([ys ** 2, h])
+
+
+def attention_of(x, context, weights, biases, mask):
+    q, k, v, o = weights
+    n = q.shape[0]
+    module = torch.nn.MultiheadAttention(n, 2, batch_first=True,
+                                         kdim=k.shape[0], vdim=v.shape[0])
+    if k.shape[0] == n:
+        projections = {"in_proj_weight": torch.cat([q.T, k.T, v.T])}
+    else:
+        projections = {"q_proj_weight": q.T, "k_proj_weight": k.T,
+                       "v_proj_weight": v.T}
+    projections.update({"in_proj_bias": torch.cat(biases[:3]),
+                        "out_proj.weight": o.T, "out_proj.bias": biases[3]})
+    return functional_call(module, projections, (x, context, context),
+                           {"attn_mask": mask, "need_weights": False})[0]
+
+
+@case("gradients", x=real(2, 3, 4), wq=real(4, 4), bq=real(4), wk=real(4, 4),
+      wv=real(4, 4), bv=real(4), wo=real(4, 4), bo=real(4))
+def self_attention(x, wq, bq, wk, wv, bv, wo, bo):
+    """A bias of the keys has the gradient 0."""
+    mask = torch.ones(3, 3, dtype=torch.bool).triu(1)
+    return attention_of(x, x, (wq, wk, wv, wo),
+                        (bq, torch.zeros(4), bv, bo), mask) ** 2
+
+
+@case("gradients", x=real(2, 4), context=real(3, 6), wq=real(4, 4),
+      wk=real(6, 4), wv=real(6, 4), wo=real(4, 4))
+def cross_attention(x, context, wq, wk, wv, wo):
+    zero = torch.zeros(4)
+    return attention_of(x[None], context[None], (wq, wk, wv, wo), (zero,) * 4,
+                        None)[0] ** 2
+
+# -- Optimisers ---------------------------------------------------------------
+
+begin("optimisers", "five steps of each optimiser. Inputs: weights, bias, x\n"
+      "# and y of a regression; results: weights and bias after every step")
+
+
+def optimised(name, make, max_norm=None):
+    """make(parameters) is the optimiser; its rate is 0.1."""
+    source = random.Random("optimisers")
+    w, b = real(3, 2)(source), real(2)(source)
+    x, y = real(4, 3)(source), real(4, 2)(source)
+    write(["case", name])
+    for value in (w, b, x, y):
+        write(["in", "real"] + elements(value))
+    parameters = [w.clone().requires_grad_(), b.clone().requires_grad_()]
+    optimiser = make(parameters)
+    for _ in range(5):
+        optimiser.zero_grad()
+        F.mse_loss(x @ parameters[0] + parameters[1], y).backward()
+        if max_norm:
+            norm = math.sqrt(sum(float((p.grad ** 2).sum())
+                                 for p in parameters))
+            for p in parameters:
+                p.grad *= max_norm / max(norm, max_norm)
+        optimiser.step()
+        for p in parameters:
+            write(["out"] + elements(p))
+
+
+optimised("sgd", lambda p: torch.optim.SGD(p, 0.1))
+optimised("momentum", lambda p: torch.optim.SGD(p, 0.1, momentum=0.75))
+optimised("nesterov",
+          lambda p: torch.optim.SGD(p, 0.1, momentum=0.75, nesterov=True))
+optimised("adam", lambda p: torch.optim.Adam(p, 0.1, (0.75, 0.96875), 1e-3))
+optimised("adamw", lambda p: torch.optim.AdamW(p, 0.1, (0.75, 0.96875), 1e-3,
+                                               weight_decay=0.25))
+optimised("rmsprop", lambda p: torch.optim.RMSprop(p, 0.1, 0.96875, 1e-3))
+optimised("adagrad", lambda p: torch.optim.Adagrad(p, 0.1, eps=1e-3))
+optimised("decayed_momentum", lambda p: torch.optim.SGD(
+    p, 0.1, momentum=0.75, weight_decay=0.25))
+optimised("decayed_adam", lambda p: torch.optim.Adam(
+    p, 0.1, (0.75, 0.96875), 1e-3, weight_decay=0.25))
+optimised("clipped_adam", lambda p: torch.optim.Adam(
+    p, 0.1, (0.75, 0.96875), 1e-3), max_norm=0.5)
 
 out.close()

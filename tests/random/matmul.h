@@ -85,7 +85,7 @@
 /* clang-format on */
 
 /* Bits of vectors. */
-#define PRODUCT_WIDTHS(X) X(128, 128) X(256, 256)
+#define PRODUCT_WIDTHS(X) X(128, 128) X(256, 256) X(512, 512)
 
 /* Contents, in the order of rg_fill; the last one makes most sums of products
    -0. */

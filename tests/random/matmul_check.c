@@ -18,6 +18,7 @@
 #include "pass/pass.h"
 #include "program.h"
 #include "random/matmul.h"
+#include "support/vector_widths.h"
 
 enum { CALLS = 3 };
 
@@ -53,7 +54,7 @@ bool product_fail(product_run *r, const char *format, ...)
 /* The interpreter runs the graph as traced. */
 static bool begin_variant(subject *s, variant *w, bool is_compiled)
 {
-    static const int widths[] = {128, 256};
+    static const int widths[] = {128, 256, 512};
     tgi_strbuf all = {0};
     for (size_t i = 0; i < tgi_n_passes && !is_compiled; i++)
         tgi_strbuf_addf(&all, "%s%s", i ? "," : "", tgi_passes[i].name);
@@ -61,7 +62,8 @@ static bool begin_variant(subject *s, variant *w, bool is_compiled)
     options.skip_passes = all.text ? all.text : "";
     options.jit = is_compiled ? "required" : "off";
     options.threads = teams[s->run.form->seed % N_TEAMS];
-    options.vector_bits = widths[s->run.form->field[PRODUCT_FIELD_WIDTH]];
+    options.vector_bits =
+        host_vector_bits(widths[s->run.form->field[PRODUCT_FIELD_WIDTH]]);
     options.cache = "off";
     options.compile = "eager";
     tg_function_options exact = TG_FUNCTION_OPTIONS_INIT;

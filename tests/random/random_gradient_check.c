@@ -19,6 +19,7 @@
 
 #include "pass/pass.h"
 #include "random/random_gradient.h"
+#include "support/vector_widths.h"
 
 /* -- Differences ----------------------------------------------------------- */
 
@@ -327,7 +328,8 @@ static bool check_compiled(const gr_settings *settings, const gr_run *want,
         tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
         options.jit = "required";
         options.threads = settings->teams[n];
-        options.vector_bits = want->program->seed / 8 % 2 ? 128 : 256;
+        options.vector_bits =
+            host_vector_bits(128 << want->program->seed / 8 % 3);
         snprintf(what, sizeof(what), "%s compiled for %d threads",
                  tg_dtype_name(want->dtype), options.threads);
         good = check_alike(&runs[n++], want, &options, what, failure);

@@ -347,7 +347,9 @@ rg_instruction rg_make_unary, rg_make_binary, rg_make_ternary, rg_make_cast;
 #define RG_DECLARE_VIEW RG_DECLARE_LEAF
 #define RG_DECLARE_INDEX RG_DECLARE_LEAF
 #define RG_DECLARE_REDUCE RG_DECLARE_LEAF
+#define RG_DECLARE_SCAN RG_DECLARE_LEAF
 #define RG_DECLARE_MATMUL RG_DECLARE_LEAF
+#define RG_DECLARE_CONV RG_DECLARE_LEAF
 #define RG_DECLARE_RANDOM RG_DECLARE_LEAF
 #define RG_DECLARE_STATE RG_DECLARE_LEAF
 #define RG_DECLARE_EFFECT RG_DECLARE_LEAF
@@ -363,7 +365,8 @@ rg_instruction rg_make_swapped, rg_make_neutral, rg_make_upon, rg_make_clamp,
     rg_make_softmax, rg_make_layer_norm, rg_make_random_numbers,
     rg_make_assign_more, rg_make_assign_view, rg_make_name,
     rg_make_reduced_view, rg_make_normalised, rg_make_swap,
-    rg_make_assign_part, rg_make_dynamic_change, rg_make_empty;
+    rg_make_assign_part, rg_make_dynamic_change, rg_make_empty,
+    rg_make_reassign;
 
 /* -- Sessions -------------------------------------------------------------- */
 

@@ -28,7 +28,9 @@ static const instruction ops[] = {
 #define MAKER_VIEW MAKER_LEAF
 #define MAKER_INDEX MAKER_LEAF
 #define MAKER_REDUCE MAKER_LEAF
+#define MAKER_SCAN MAKER_LEAF
 #define MAKER_MATMUL MAKER_LEAF
+#define MAKER_CONV MAKER_LEAF
 #define MAKER_RANDOM MAKER_LEAF
 #define MAKER_STATE MAKER_LEAF
 #define MAKER_EFFECT MAKER_LEAF
@@ -100,6 +102,11 @@ static const instruction composed_instructions[] = {
     {rg_make_empty, TGI_OP_MATMUL, false},
     {rg_make_empty, TGI_OP_MATMUL, false},
     {rg_make_fail, TGI_OP_FAIL, true},
+    {rg_make_reassign, TGI_OP_ASSIGN, false},
+    {rg_make_reassign, TGI_OP_ASSIGN, false},
+    {rg_make_window, TGI_OP_WINDOW, false},
+    {rg_make_conv, TGI_OP_CONV, false},
+    {rg_make_linear_scan, TGI_OP_LINEAR_SCAN, false},
 };
 
 /* Instructions for programs with large extents. */

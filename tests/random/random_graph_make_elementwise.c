@@ -26,6 +26,8 @@ static const union function {
 #define ROW_INDEX(ID, name)
 #define ROW_REDUCE(ID, name)
 #define ROW_MATMUL(ID, name)
+#define ROW_CONV(ID, name)
+#define ROW_SCAN(ID, name)
 #define ROW_RANDOM(ID, name)
 #define ROW_STATE(ID, name)
 #define ROW_EFFECT(ID, name)

@@ -8,7 +8,8 @@
  *                       as jit, with random loop passes left out
  *   --control WHICH     graphs with branches and loops: some, all, none
  *   --threads LIST      mode jit: team sizes; default: 1,2,3,7
- *   --vector-bits LIST  mode jit: vector widths, in rotation; default: 128,256
+ *   --vector-bits LIST  mode jit: vector widths, in rotation; default:
+ *                       128,256,512. Those that the host lacks are skipped
  *   --schedules N       mode jit: repeat with N random schedules
  *   --cache DIR         mode jit: repeat with code cached in DIR
  *   --emit HOST         mode jit: compile the graphs for the CPU TGJIT_CPU of
@@ -44,6 +45,7 @@
 #include "run/team.h"
 #include "support/arguments.h"
 #include "support/instrument.h"
+#include "support/vector_widths.h"
 #include "support/watched.h"
 #include "support/workers.h"
 #include "target/host_cpu.h"
@@ -194,6 +196,21 @@ static bool parse_widths(const char *value, rg_work *work)
     return work->n_widths > 0;
 }
 
+/* If none is left, the host has vectors of 256 bits. */
+static void skip_missing_widths(rg_work *work)
+{
+    int n = 0;
+    for (int i = 0; i < work->n_widths; i++)
+        if (host_vector_bits((int)work->widths[i]) == (int)work->widths[i])
+            work->widths[n++] = work->widths[i];
+        else
+            printf("the host lacks vectors of %u bits: skipped\n",
+                   work->widths[i]);
+    if (!n)
+        work->widths[n++] = 256;
+    work->n_widths = n;
+}
+
 static bool parse_planted(const char *value, bool crashes,
                           rg_settings *settings)
 {
@@ -304,8 +321,8 @@ int main(int argc, char **argv)
     static rg_totals totals;
     uint8_t bytes[RG_MAX_BYTES];
     options o = {.work = {.settings = {.n_teams = 4, .teams = {1, 2, 3, 7}},
-                          .n_widths = 2,
-                          .widths = {128, 256},
+                          .n_widths = 3,
+                          .widths = {128, 256, 512},
                           .seed = 1,
                           .count = 10000,
                           .max_failures = 20,
@@ -320,6 +337,7 @@ int main(int argc, char **argv)
         wait_passively(argv);
         if (!o.work.settings.is_filled && !can_compile())
             return SKIPPED;
+        skip_missing_widths(&o.work);
         setenv("TGJIT_GRAIN", "0", true);
         setenv("TGJIT_VERIFY", "1", true); /* verify LLVM IR too */
         if (!o.work.settings.cache)        /* instrumented code is not cached */

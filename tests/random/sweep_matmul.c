@@ -143,7 +143,7 @@ static void make_random(const options *o, uint64_t k, item *it)
 
 enum {
     FLIPS = 4,
-    WIDTHS = 2,
+    WIDTHS = 3,
     N_PLAIN = N_MAIN_TYPES * FLIPS * WIDTHS * N_EXTENTS
 };
 

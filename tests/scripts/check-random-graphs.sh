@@ -18,7 +18,7 @@ case $TGJIT_SANITIZE in
 *address*) count=300 ;;
 esac
 tests/random/random-graphs --mode jit --seed 1 --count $count --threads 1,2,3,7 \
-    --vector-bits 128,256 --corpus "$srcdir/tests/corpus" || exit
+    --vector-bits 128,256,512 --corpus "$srcdir/tests/corpus" || exit
 # The same with loop passes left out.
 tests/random/random-graphs --mode loops --seed 3 --count $((count / 3)) \
     --threads 1,3 --vector-bits 128,256,512 || exit
@@ -28,4 +28,4 @@ trap 'rm -rf "$store"' EXIT
 rm -rf "$store"
 mkdir -m 700 "$store" || exit 1
 tests/random/random-graphs --mode jit --seed 2 --count 300 --threads 1,3 \
-    --vector-bits 128,256 --cache "$store"
+    --vector-bits 128,256,512 --cache "$store"

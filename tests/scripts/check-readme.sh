@@ -53,16 +53,18 @@ block()
     ${AWK:-awk} -v wanted="$2" '/^```$/ { on = 0 } on && n == wanted
                                 /^```c$/ { on = 1; n++ }' "$1"
 }
-page=$srcdir/docs/VARIABLES.md
-n=1
-while test -n "$(block "$page" $n)"; do
-    block "$page" $n >check-readme.out
-    compile "docs/VARIABLES.md, block $n" $CC -std=gnu11 -x c <check-readme.out
-    if test -n "$CXX17"; then
-        compile "docs/VARIABLES.md, block $n" $CXX17 -std=c++17 -x c++ \
+for page in VARIABLES TRAINING; do
+    n=1
+    while test -n "$(block "$srcdir/docs/$page.md" $n)"; do
+        block "$srcdir/docs/$page.md" $n >check-readme.out
+        compile "docs/$page.md, block $n" $CC -std=gnu11 -x c \
             <check-readme.out
-    fi
-    n=$((n + 1))
+        if test -n "$CXX17"; then
+            compile "docs/$page.md, block $n" $CXX17 -std=c++17 -x c++ \
+                <check-readme.out
+        fi
+        n=$((n + 1))
+    done
 done
 rm -f check-readme.out
 exit $failed

@@ -11,7 +11,7 @@ test -e libtgjit-llvm.la || {
     exit 0
 }
 tests/random/random-graphs --mode jit --seed "${SEED-2}" \
-    --count "${JIT_COUNT-100000}" --threads 1,2,3,7 --vector-bits 128,256 \
+    --count "${JIT_COUNT-100000}" --threads 1,2,3,7 --vector-bits 128,256,512 \
     --corpus "$srcdir/tests/corpus" || exit
 exec tests/random/random-graphs --mode loops --seed "${SEED-2}" \
     --count "${LOOPS_COUNT-20000}" --threads 1,2,3,7 \

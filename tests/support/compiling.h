@@ -31,8 +31,7 @@ static inline void compiling_begin(compiling *c)
     c->module = LLVMModuleCreateWithNameInContext("test", context);
     c->builder = LLVMCreateBuilderInContext(context);
     tgi_llvm_target_set_module(&c->target, c->module);
-    tgi_llvm_emitter_init(&c->emitter, c->module, c->builder,
-                          c->target.isa);
+    tgi_llvm_emitter_init(&c->emitter, c->module, c->builder, c->target.isa);
 }
 
 static inline void compiling_end(compiling *c)

@@ -11,6 +11,7 @@
 
 #include "jit.h"
 #include "support/api.h"
+#include "support/vector_widths.h"
 
 /* How functions with branches and loops are compiled. */
 #define CONTROL_JIT "required"
@@ -25,6 +26,7 @@ static inline void check_control(void (*check)(session *s))
         {.jit = CONTROL_JIT, .threads = 1},
         {.jit = CONTROL_JIT, .threads = 2, .vector_bits = 128},
         {.jit = CONTROL_JIT, .threads = 3, .vector_bits = 256},
+        {.jit = CONTROL_JIT, .threads = 2, .vector_bits = 512},
         {.jit = CONTROL_JIT, .skip_passes = "fold,simplify,shape,dead"},
     };
     char text[1024];
@@ -34,7 +36,9 @@ static inline void check_control(void (*check)(session *s))
         session s;
         if (!can_compile && strcmp(modes[i].jit, CONTROL_JIT) == 0)
             continue;
-        session_begin_with(&s, modes[i]);
+        tg_context_options options = modes[i];
+        options.vector_bits = host_vector_bits(options.vector_bits);
+        session_begin_with(&s, options);
         check(&s);
         session_end(&s);
     }

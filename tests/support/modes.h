@@ -10,6 +10,7 @@
 
 #include "jit.h"
 #include "support/api.h"
+#include "support/vector_widths.h"
 
 typedef struct mode {
     const char *name, *jit;
@@ -24,6 +25,7 @@ static const mode all_modes[] = {
     {"compiled for 2 threads", "required", 2, 128, NULL},
     {"compiled for 3 threads", "required", 3, 256, NULL},
     {"compiled for 7 threads", "required", 7, 128, NULL},
+    {"compiled for 2 threads, 512 bits", "required", 2, 512, NULL},
     {"compiled without loop passes", "required", 2, 256,
      "elide-copies,in-place,group"},
 };
@@ -51,10 +53,12 @@ static inline tg_tensor *f32_range(tg_context *ctx, int64_t n)
 static inline void session_begin_mode(session *s, const mode *m)
 {
     setenv("TGJIT_GRAIN", "0", 1);
-    session_begin_with(s, (tg_context_options){.jit = m->jit,
-                                               .threads = m->threads,
-                                               .skip_passes = m->skip_passes,
-                                               .vector_bits = m->vector_bits});
+    session_begin_with(
+        s, (tg_context_options){.jit = m->jit,
+                                .threads = m->threads,
+                                .skip_passes = m->skip_passes,
+                                .vector_bits =
+                                    host_vector_bits(m->vector_bits)});
 }
 
 /* Runs a check with TGJIT_JIT off, auto and required; it releases what it

@@ -500,7 +500,8 @@ Test(unbounded_stack, the_memory_limit_holds_and_earlier_effects_remain)
         session_begin_with(
             &s, (tg_context_options){.jit = all_modes[i].jit,
                                      .threads = all_modes[i].threads,
-                                     .vector_bits = all_modes[i].vector_bits,
+                                     .vector_bits = host_vector_bits(
+                                         all_modes[i].vector_bits),
                                      .memory_limit = 1 << 18});
         effects_stay(&s, out);
         note(out, s.printed, strlen(s.printed));

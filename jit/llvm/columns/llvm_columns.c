@@ -91,6 +91,41 @@ static void emit_reductions(tgi_llvm_kernel *k, unsigned phase,
                                   tgi_llvm_reduce_empty(k, p->reductions[i])));
 }
 
+/* -- Scans ----------------------------------------------------------------- */
+
+/* The next inst that a loop carries, after inst i; 0: none. */
+static uint32_t next_carried(const tgi_llvm_kernel *k, uint32_t i)
+{
+    for (i++; i < k->loops->insts.n; i++)
+        if (k->loops->insts.data[i].kind == TGI_INST_CARRIED)
+            return i;
+    return 0;
+}
+
+/* Rows from … to - 1 in order, with the values that a step leaves to the
+   next. */
+static void scan_rows(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
+                      LLVMValueRef to)
+{
+    const tgi_inst *insts = k->loops->insts.data;
+    LLVMValueRef values[TGI_LLVM_MAX_CARRIED];
+    tgi_llvm_loop loop;
+    unsigned n = 0;
+    for (uint32_t i = 0; (i = next_carried(k, i));)
+        values[n++] = tgi_llvm_constant(k->e, insts[i].dtype, insts[i].bits);
+    tgi_llvm_loop_begin(k, &loop, from, to, 1, values, n);
+    n = 0;
+    for (uint32_t i = 0; (i = next_carried(k, i));)
+        k->values[i] = (tgi_llvm_value){.value = loop.carried[n++]};
+    k->index[k->schedule->inner] = loop.index;
+    tgi_llvm_body_emit(k, phase);
+    n = 0;
+    for (uint32_t i = 0; (i = next_carried(k, i));)
+        values[n++] = tgi_llvm_value_of(k, insts[i].number);
+    tgi_llvm_loop_end(k, &loop, values);
+    k->index[k->schedule->inner] = NULL;
+}
+
 /* -- Work items ------------------------------------------------------------ */
 
 /* Columns that are emitted together. */
@@ -132,9 +167,7 @@ static void emit_column_vector(tgi_llvm_kernel *k, LLVMValueRef column,
         if (k->schedule->phases[phase].n_reductions) {
             emit_reductions(k, phase, from, to);
         } else if (k->schedule->phases[phase].has_loop) {
-            tgi_llvm_accumulators none;
-            tgi_llvm_acc_init(k, &none, phase, 0);
-            reduce_rows(k, phase, from, to, &none);
+            scan_rows(k, phase, from, to);
         }
         tgi_llvm_point_insts_emit(k, phase, true);
         tgi_llvm_point_stores_emit(k, phase);

@@ -16,6 +16,7 @@
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_store_forwarding.h"
 
 #include <assert.h>
@@ -188,10 +189,10 @@ LLVMValueRef tgi_llvm_address(tgi_llvm_kernel *k, const tgi_access *access)
 {
     LLVMValueRef head =
         k->row_starts ? k->row_starts[access - k->loops->accesses.data] : NULL;
-    if (head)
-        return offset_address(k, access, head, loop_offset(k, access));
-    LLVMValueRef address = offset_address(k, access, access_memory(k, access),
-                                          point_offset(k, access));
+    LLVMValueRef address =
+        head ? head
+             : offset_address(k, access, access_memory(k, access),
+                              point_offset(k, access));
     if (access->index && !index_varies(k, access))
         address = offset_address(
             k, access, address,
@@ -280,7 +281,8 @@ static LLVMValueRef load_element_aligned(tgi_llvm_kernel *k, LLVMTypeRef type,
                                          tg_dtype dtype, LLVMValueRef address)
 {
     LLVMValueRef value = LLVMBuildLoad2(k->b, type, address, "");
-    LLVMSetVolatile(value, k->loads_are_volatile);
+    if (k->keeps_loads)
+        tgi_llvm_quirk_keep_load(value);
     LLVMSetAlignment(value, (unsigned)tgi_dtype_bytes((int)dtype));
     return value;
 }
@@ -353,7 +355,7 @@ LLVMValueRef tgi_llvm_load(tgi_llvm_kernel *k, uint32_t number)
     LLVMTypeRef type = tgi_llvm_type(k->e, dtype);
     LLVMValueRef forwarded =
         k->straightline ? tgi_llvm_forwarded_load(k, access) : NULL;
-    k->loads_are_volatile =
+    k->keeps_loads =
         k->straightline &&
         tgi_llvm_straightline_is_stored(k, tgi_buffer_id_index(access->buffer));
     if (forwarded)

@@ -42,11 +42,11 @@ void tgi_llvm_non_temporal_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
 
 void tgi_llvm_non_temporal_fence(tgi_llvm_kernel *k)
 {
-    if (!k->uses_non_temporal || !k->e->has_sfence)
+    if (!k->uses_non_temporal || !k->e->isa->store_fence)
         return;
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, k->uses_non_temporal);
-    call_intrinsic(k, "llvm.x86.sse.sfence", NULL, 0, NULL, 0);
+    k->e->isa->store_fence(k->b);
     tgi_llvm_branch_end(k, &branch);
 }
 

@@ -2,14 +2,14 @@
 /*
  * llvm_constant_pool.c - vector constants of recipes, in memory.
  *
- * LLVM broadcasts constants from one element, which without AVX-512 is a
- * separate instruction: a quarter of those of a polynomial. A full vector in
- * memory is an operand of the instruction that uses it. This pays for
- * constants that a recipe uses once; others belong in registers. erf is 25 %
- * faster with it, Black-Scholes 10 %.
+ * LLVM broadcasts constants by a separate instruction
+ * (tgi_llvm_quirk_pools_constants). A full vector in memory is an operand of
+ * the instruction that uses it. This pays for constants that a recipe uses
+ * once; others belong in registers.
  */
 #include "llvm/emit/llvm_constant_pool.h"
 #include "llvm/emit/llvm_emit.h"
+#include "llvm/emit/llvm_quirks.h"
 
 #include <stdio.h>
 
@@ -84,7 +84,7 @@ LLVMValueRef tgi_llvm_recipe_emit(tgi_llvm_emitter *e, tgi_emit_recipe *recipe,
                                   const tgi_emitted *operands)
 {
     bool used_once[TGI_LLVM_MAX_POOLED];
-    e->is_pooling = !e->has_avx512;
+    e->is_pooling = tgi_llvm_quirk_pools_constants(e);
     LLVMValueRef result = recipe(&e->base, operands);
     e->is_pooling = false;
     for (unsigned i = 0; i < e->n_pooled; i++)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_convert.c - conversions between dtypes, and integer division. AVX2
- * cannot convert vectors between double and 64-bit integers, and LLVM would
- * convert one lane at a time. Converting 32-bit halves, as the low mantissa
- * bits of large doubles, is exact and twice as fast. Vectors of integers below
- * 64 bits are divided as floats.
+ * llvm_convert.c - conversions between dtypes, and integer division. Where LLVM
+ * would convert or divide one lane at a time (llvm_quirks.h), 64-bit integers
+ * are converted as 32-bit halves, in the low mantissa bits of large doubles,
+ * which is exact, and vectors of smaller integers are divided as floats.
  */
 #include "llvm/emit/llvm_convert.h"
 #include "llvm/emit/llvm_emit.h"
+#include "llvm/emit/llvm_quirks.h"
 
 /* Bits of doubles whose low mantissa bits can hold an integer: 32 bits,
    unsigned or signed, or the upper half of 64 bits. */
@@ -76,18 +76,13 @@ static LLVMValueRef i64_to_f64(tgi_llvm_emitter *e, LLVMValueRef x)
     return LLVMBuildFAdd(builder, upper, lower, "");
 }
 
-static bool is_64_bit_integer(tg_dtype dtype)
-{
-    return dtype == TG_I64 || dtype == TG_U64;
-}
-
 static LLVMValueRef convert_float(tgi_llvm_emitter *e, tg_dtype from,
                                   tg_dtype to, LLVMValueRef x)
 {
     LLVMTypeRef type = tgi_llvm_type(e, to);
     if (tgi_dtype_is((int)to, TGI_CLASS_FLOAT))
         return LLVMBuildFPCast(e->builder, x, type, "");
-    if (is_64_bit_integer(to) && e->lanes > 1 && !e->has_avx512) {
+    if (tgi_llvm_quirk_converts_by_lane(e, to)) {
         if (from == TG_F32)
             x = LLVMBuildFPExt(e->builder, x, tgi_llvm_type(e, TG_F64), "");
         return f64_to_i64(e, to, x);
@@ -104,7 +99,8 @@ static LLVMValueRef convert_integer(tgi_llvm_emitter *e, tg_dtype from,
     const bool is_signed = tgi_dtype_is((int)from, TGI_CLASS_SINT);
     if (!tgi_dtype_is((int)to, TGI_CLASS_FLOAT))
         return LLVMBuildIntCast2(e->builder, x, type, is_signed, "");
-    if (from == TG_I64 && to == TG_F64 && e->lanes > 1 && !e->has_avx512)
+    if (from == TG_I64 && to == TG_F64 &&
+        tgi_llvm_quirk_converts_by_lane(e, from))
         return i64_to_f64(e, x);
     return is_signed ? LLVMBuildSIToFP(e->builder, x, type, "")
                      : LLVMBuildUIToFP(e->builder, x, type, "");
@@ -129,7 +125,7 @@ LLVMValueRef tgi_llvm_convert(tgi_llvm_emitter *e, tg_dtype from, tg_dtype to,
 LLVMValueRef tgi_llvm_divide(tgi_llvm_emitter *e, tg_dtype dtype,
                              LLVMValueRef a, LLVMValueRef b)
 {
-    if (e->lanes == 1 || is_64_bit_integer(dtype))
+    if (!tgi_llvm_quirk_divides_by_lane(e, dtype))
         return tgi_dtype_is((int)dtype, TGI_CLASS_SINT)
                    ? LLVMBuildSDiv(e->builder, a, b, "")
                    : LLVMBuildUDiv(e->builder, a, b, "");

@@ -9,6 +9,7 @@
 #include "llvm/emit/llvm_constant_pool.h"
 #include "llvm/emit/llvm_convert.h"
 #include "llvm/emit/llvm_lookup.h"
+#include "llvm/emit/llvm_quirks.h"
 
 #include <assert.h>
 #include <string.h>
@@ -38,7 +39,7 @@ LLVMTypeRef tgi_llvm_mask_type(const tgi_llvm_emitter *e)
     return tgi_llvm_vector_of(e, LLVMInt1TypeInContext(e->context));
 }
 
-static LLVMTypeRef integer_type(const tgi_llvm_emitter *e, tg_dtype dtype)
+LLVMTypeRef tgi_llvm_integer_type(const tgi_llvm_emitter *e, tg_dtype dtype)
 {
     return tgi_llvm_vector_of(
         e, LLVMIntTypeInContext(e->context,
@@ -131,8 +132,6 @@ LLVMValueRef tgi_llvm_concat(const tgi_llvm_emitter *e, LLVMValueRef *vectors,
 
 /* -- Masks ----------------------------------------------------------------- */
 
-enum { YMM_BYTES = 32 };
-
 LLVMValueRef tgi_llvm_mask_of_bool(const tgi_llvm_emitter *e,
                                    LLVMValueRef value)
 {
@@ -143,50 +142,6 @@ LLVMValueRef tgi_llvm_mask_of_bool(const tgi_llvm_emitter *e,
 LLVMValueRef tgi_llvm_bool_of_mask(const tgi_llvm_emitter *e, LLVMValueRef mask)
 {
     return LLVMBuildZExt(e->builder, mask, tgi_llvm_type(e, TG_BOOL), "");
-}
-
-/*
- * A mask as integers of the dtype's width with the mask in the sign bits, which
- * blends test. A mask that is `x < 0` is x itself.
- */
-static LLVMValueRef widen_mask(const tgi_llvm_emitter *e, tg_dtype dtype,
-                               LLVMValueRef mask)
-{
-    LLVMTypeRef type = integer_type(e, dtype);
-    if (LLVMIsAICmpInst(mask) && LLVMGetICmpPredicate(mask) == LLVMIntSLT &&
-        LLVMGetOperand(mask, 1) == LLVMConstNull(type))
-        return LLVMGetOperand(mask, 0);
-    return LLVMBuildSExt(e->builder, mask, type, "");
-}
-
-/* EQ(x, x): true unless x is NaN. The AND of two such masks is one compare. */
-static bool is_not_nan_mask(LLVMValueRef mask)
-{
-    return LLVMIsAFCmpInst(mask) && LLVMGetFCmpPredicate(mask) == LLVMRealOEQ &&
-           LLVMGetOperand(mask, 0) == LLVMGetOperand(mask, 1);
-}
-
-/*
- * If a value has several registers, LLVM packs i1 masks to bytes before it
- * combines them and unpacks the result, except with mask registers (AVX-512).
- * It does not pack masks of the dtype's width.
- */
-static LLVMValueRef combine_masks(tgi_llvm_emitter *e, LLVMOpcode opcode,
-                                  tg_dtype dtype, LLVMValueRef a,
-                                  LLVMValueRef b)
-{
-    if (opcode == LLVMAnd && is_not_nan_mask(a) && is_not_nan_mask(b) &&
-        LLVMTypeOf(LLVMGetOperand(a, 0)) == LLVMTypeOf(LLVMGetOperand(b, 0)))
-        return LLVMBuildFCmp(e->builder, LLVMRealORD, LLVMGetOperand(a, 0),
-                             LLVMGetOperand(b, 0), "");
-    if (e->has_avx512 ||
-        e->lanes * (unsigned)tgi_dtype_bytes((int)dtype) <= YMM_BYTES)
-        return LLVMBuildBinOp(e->builder, opcode, a, b, "");
-    LLVMValueRef wide =
-        LLVMBuildBinOp(e->builder, opcode, widen_mask(e, dtype, a),
-                       widen_mask(e, dtype, b), "");
-    return LLVMBuildICmp(e->builder, LLVMIntSLT, wide,
-                         LLVMConstNull(LLVMTypeOf(wide)), "");
 }
 
 /* -- Intrinsics ------------------------------------------------------------ */
@@ -342,12 +297,13 @@ static LLVMValueRef emit_primitive_value(tgi_llvm_emitter *e,
                              "");
 
     case TGI_PRIMITIVE_MASK_AND:
-        return combine_masks(e, LLVMAnd, dtype, in[0], in[1]);
+        return tgi_llvm_quirk_combine_masks(e, LLVMAnd, dtype, in[0], in[1]);
     case TGI_PRIMITIVE_MASK_OR:
-        return combine_masks(e, LLVMOr, dtype, in[0], in[1]);
+        return tgi_llvm_quirk_combine_masks(e, LLVMOr, dtype, in[0], in[1]);
     case TGI_PRIMITIVE_MASK_NOR:
-        return LLVMBuildNot(builder,
-                            combine_masks(e, LLVMOr, dtype, in[0], in[1]), "");
+        return LLVMBuildNot(
+            builder,
+            tgi_llvm_quirk_combine_masks(e, LLVMOr, dtype, in[0], in[1]), "");
     case TGI_PRIMITIVE_SELECT:
         return LLVMBuildSelect(builder, in[0], in[1], in[2], "");
 
@@ -373,12 +329,14 @@ static LLVMValueRef emit_primitive_value(tgi_llvm_emitter *e,
         return call_intrinsic(e, TGI_LLVM_FABS, dtype, in, 1);
 
     case TGI_PRIMITIVE_BITS_OF:
-        return LLVMBuildBitCast(builder, in[0], integer_type(e, dtype), "");
+        return LLVMBuildBitCast(builder, in[0], tgi_llvm_integer_type(e, dtype),
+                                "");
     case TGI_PRIMITIVE_FLOAT_OF:
         return LLVMBuildBitCast(builder, in[0], tgi_llvm_type(e, dtype), "");
     case TGI_PRIMITIVE_SIGN_BIT: {
         LLVMValueRef bits =
-            LLVMBuildBitCast(builder, in[0], integer_type(e, dtype), "");
+            LLVMBuildBitCast(builder, in[0], tgi_llvm_integer_type(e, dtype),
+                             "");
         return LLVMBuildICmp(builder, LLVMIntSLT, bits,
                              LLVMConstNull(LLVMTypeOf(bits)), "");
     }
@@ -414,7 +372,8 @@ static tgi_emitted emit_lookup(tgi_emitter *base, tg_dtype dtype,
 }
 
 void tgi_llvm_emitter_init(tgi_llvm_emitter *e, LLVMModuleRef module,
-                           LLVMBuilderRef builder, tgi_isa isa)
+                           LLVMBuilderRef builder,
+                           const tgi_llvm_isa *isa)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
     *e = (tgi_llvm_emitter){
@@ -423,9 +382,7 @@ void tgi_llvm_emitter_init(tgi_llvm_emitter *e, LLVMModuleRef module,
         .module = module,
         .builder = builder,
         .lanes = 1,
-        .has_avx512 = isa == TGI_ISA_AVX512,
-        .has_vpermps = isa == TGI_ISA_AVX2 || isa == TGI_ISA_AVX512,
-        .has_sfence = isa != TGI_ISA_NEON,
+        .isa = isa,
         .floats = {LLVMFloatTypeInContext(context),
                    LLVMDoubleTypeInContext(context)},
     };

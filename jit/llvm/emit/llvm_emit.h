@@ -14,12 +14,11 @@
 #include <llvm-c/Core.h>
 #include <stdbool.h>
 
+#include "llvm/emit/llvm_isa.h"
 #include "recipe/emit.h"
 #include "schedule/schedule.h"
-#include "target/target.h"
 
-/* The intrinsics of primitives, except that of llvm_lookup.c. With AVX2 and
-   FMA, or NEON, all lower inline. */
+/* The intrinsics of primitives, all of which lower inline. */
 typedef enum tgi_llvm_intrinsic {
     TGI_LLVM_FMA,
     TGI_LLVM_SQRT,
@@ -45,13 +44,7 @@ typedef struct tgi_llvm_emitter {
     /* 3 or a power of two, at most TGI_MAX_LANES. May change between
        recipes; all operands of a recipe have as many. */
     unsigned lanes;
-    /* AVX-512 has mask registers and conversions of 64-bit integers, so that
-       LLVM needs no help with these. */
-    bool has_avx512;
-    bool has_vpermps; /* of AVX2 */
-    /* A barrier does not order non-temporal stores: only SFENCE does. On
-       AArch64, a barrier orders them like other stores. */
-    bool has_sfence;
+    const tgi_llvm_isa *isa;
 
     LLVMTypeRef floats[2]; /* float, double */
     LLVMValueRef intrinsics[TGI_LLVM_INTRINSICS][2][TGI_LLVM_LANE_COUNTS];
@@ -67,11 +60,12 @@ typedef struct tgi_llvm_emitter {
 } tgi_llvm_emitter;
 
 /*
- * Borrows module and builder, which must outlive the emitter. Owns nothing, so
- * there is no deinit. Starts with one lane.
+ * Borrows module, builder and isa, which must outlive the emitter. Owns
+ * nothing, so there is no deinit. Starts with one lane.
  */
 void tgi_llvm_emitter_init(tgi_llvm_emitter *emitter, LLVMModuleRef module,
-                           LLVMBuilderRef builder, tgi_isa isa);
+                           LLVMBuilderRef builder,
+                           const tgi_llvm_isa *isa);
 
 /* -- Types ----------------------------------------------------------------- */
 
@@ -80,6 +74,9 @@ LLVMTypeRef tgi_llvm_element_type(const tgi_llvm_emitter *emitter,
                                   tg_dtype dtype);
 LLVMTypeRef tgi_llvm_type(const tgi_llvm_emitter *emitter, tg_dtype dtype);
 LLVMTypeRef tgi_llvm_mask_type(const tgi_llvm_emitter *emitter);
+/* Integers as wide as the elements of a value. */
+LLVMTypeRef tgi_llvm_integer_type(const tgi_llvm_emitter *emitter,
+                                  tg_dtype dtype);
 
 /* A vector of `lanes` elements; with one lane, the element type. */
 LLVMTypeRef tgi_llvm_vector_of(const tgi_llvm_emitter *emitter,

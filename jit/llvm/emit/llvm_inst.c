@@ -12,6 +12,7 @@
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_offsets.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_random.h"
 
@@ -237,6 +238,9 @@ static LLVMValueRef emit_value(tgi_llvm_kernel *k, const tgi_inst *inst)
         return emit_clamped_index(k, inst);
     case TGI_INST_IN_RANGE:
         return emit_in_range(k, inst);
+    case TGI_INST_OFFSET:
+        return tgi_llvm_offset(k, inst->number);
+    case TGI_INST_CARRIED:
     case TGI_INST_REDUCED:
         break;
     }
@@ -249,8 +253,9 @@ void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t number)
     const tgi_inst *inst = inst_at(k, number);
     tgi_llvm_value *value = &k->values[number];
     const unsigned lanes = k->e->lanes;
-    if (inst->kind == TGI_INST_REDUCED)
-        return; /* set by tgi_llvm_set_reduced */
+    /* Set by tgi_llvm_set_reduced, and by the loop that carries it. */
+    if (inst->kind == TGI_INST_REDUCED || inst->kind == TGI_INST_CARRIED)
+        return;
     if (!k->schedule->insts[number].varies)
         k->e->lanes = 1;
     LLVMValueRef result = emit_value(k, inst);

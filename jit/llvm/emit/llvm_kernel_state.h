@@ -58,7 +58,7 @@ typedef struct tgi_llvm_kernel {
 
     tgi_llvm_matmul_state matmul;
     tgi_llvm_straightline *straightline; /* NULL: a function of its own */
-    bool loads_are_volatile;             /* see llvm_store_forwarding.c */
+    bool keeps_loads;                    /* see llvm_store_forwarding.c */
     void *memory;                        /* of the arrays */
     tgi_llvm_value *values;              /* by inst */
     /* By access: element offset of the point. */
@@ -68,6 +68,7 @@ typedef struct tgi_llvm_kernel {
     LLVMValueRef *row_starts;
     LLVMValueRef *buffers;     /* by buffer: address; NULL: not loaded yet */
     LLVMValueRef *tile_memory; /* by access: stack memory of its tile */
+    LLVMValueRef *offset_tables; /* by number: a constant; NULL: not made */
 
     /* By phase: condition for non-temporal stores, an i1; NULL: never. */
     LLVMValueRef *non_temporal_phases;

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * llvm_lookup.c - tables of constants. With AVX2, a table of up to 16 floats is
- * one or two vectors, looked up by vpermps: one instruction for 8 lanes instead
- * of 8 loads and 8 inserts. Other tables are private constants of the module,
- * loaded lane by lane: a gather instruction is not faster, and LLVM's
- * scalarised gather extracts the indices again for every table.
+ * llvm_lookup.c - tables of constants. A table of up to 16 floats is one or two
+ * vectors, looked up by a permutation: one instruction for 8 lanes instead of 8
+ * loads and 8 inserts. Other tables are private constants of the module, loaded
+ * lane by lane: a gather instruction is not faster, nor is LLVM's scalarised
+ * gather (tgi_llvm_quirk_permutes_table).
  */
 #include "llvm/emit/llvm_lookup.h"
 #include "llvm/emit/llvm_emit.h"
+#include "llvm/emit/llvm_quirks.h"
 
 #include <string.h>
 
-enum { PERMUTE_LANES = 8 }; /* lanes of vpermps, and elements of its table */
+enum { PERMUTE_LANES = TGI_LLVM_PERMUTE_LANES };
 
 static LLVMValueRef table_element(const tgi_llvm_emitter *e, tg_dtype dtype,
                                   const void *table, size_t i)
@@ -52,13 +53,8 @@ static LLVMValueRef permute_eight(const tgi_llvm_emitter *e, const float *table,
     for (size_t i = 0; i < PERMUTE_LANES; i++)
         elements[i] = first + i < n ? table_element(e, TG_F32, table, first + i)
                                     : LLVMGetPoison(e->floats[0]);
-    static const char name[] = "llvm.x86.avx2.permps";
-    const unsigned id = LLVMLookupIntrinsicID(name, sizeof(name) - 1);
-    return LLVMBuildCall2(
-        e->builder, LLVMIntrinsicGetType(e->context, id, NULL, 0),
-        LLVMGetIntrinsicDeclaration(e->module, id, NULL, 0),
-        (LLVMValueRef[]){LLVMConstVector(elements, PERMUTE_LANES), index}, 2,
-        "");
+    return e->isa->permute(
+        e->builder, LLVMConstVector(elements, PERMUTE_LANES), index);
 }
 
 static LLVMValueRef look_up_eight(const tgi_llvm_emitter *e, const float *table,
@@ -147,8 +143,7 @@ static LLVMValueRef load_element(const tgi_llvm_emitter *e, LLVMTypeRef type,
 LLVMValueRef tgi_llvm_lookup(tgi_llvm_emitter *e, tg_dtype dtype,
                              const void *table, size_t n, LLVMValueRef index)
 {
-    if (e->has_vpermps && dtype == TG_F32 && n <= 2 * PERMUTE_LANES &&
-        e->lanes > 1)
+    if (tgi_llvm_quirk_permutes_table(e, dtype, n))
         return look_up_by_permutation(e, table, n, index);
     LLVMTypeRef type = tgi_llvm_element_type(e, dtype);
     LLVMValueRef global =

@@ -4,9 +4,9 @@
  * Elements that a kernel stores are remembered as SSA values, which later
  * kernels use instead of loads. SSA buffers (TGI_PLACE_SSA) have no memory.
  *
- * Loads from buffers that the group stores to are volatile: LLVM 19 for x86 may
- * repeat a vector load to broadcast one of its lanes, after stores that have
- * changed the memory. Loads from other buffers are hoisted out of loops.
+ * Loads from buffers that the group stores to stay where they are
+ * (tgi_llvm_quirk_keep_load). Loads from other buffers are hoisted out of
+ * loops.
  */
 #include <string.h>
 

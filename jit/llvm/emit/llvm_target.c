@@ -29,11 +29,10 @@ enum { HOST, CPUS = sizeof(cpus) / sizeof(cpus[0]) };
 
 /* -- Architectures, per process -------------------------------------------- */
 
-typedef enum architecture { X86_64, AARCH64, ARCHITECTURES } architecture;
-
-static architecture architecture_of(tgi_isa isa)
+/* The host's is that of its entry in cpu.def. */
+static tgi_llvm_architecture architecture_of(int cpu)
 {
-    return isa == TGI_ISA_NEON ? AARCH64 : X86_64;
+    return tgi_llvm_isa_of(cpus[cpu].isa)->architecture;
 }
 
 /* LLVM's back end of an architecture, and the triple to compile for. */
@@ -41,36 +40,28 @@ static struct {
     LLVMTargetRef target;
     const char *triple;
     char failure[256]; /* "": none */
-} back_ends[ARCHITECTURES];
+} back_ends[TGI_LLVM_ARCHITECTURES];
 
 static struct {
     char *triple, *cpu, *features;
-    bool has_avx2_fma;
-    tgi_isa isa;
+    const tgi_llvm_isa *isa; /* NULL: not one that compiled code can use */
     pthread_key_t machines;
     bool has_machines; /* the key */
 } host;
 
-static bool host_has_feature(const char *feature)
-{
-    const size_t length = strlen(feature);
-    for (const char *at = host.features; (at = strstr(at, feature));
-         at += length)
-        if (at != host.features && at[-1] == '+' &&
-            (at[length] == ',' || at[length] == '\0'))
-            return true;
-    return false;
-}
-
 static void dispose_machines(void *thread_machines);
 
-static void find_back_end(architecture a, const char *triple)
+static void lose_back_end(tgi_llvm_architecture a, const char *reason)
+{
+    snprintf(back_ends[a].failure, sizeof(back_ends[a].failure), "%s", reason);
+}
+
+static void find_back_end(tgi_llvm_architecture a, const char *triple)
 {
     char *reason = NULL;
     back_ends[a].triple = triple;
     if (LLVMGetTargetFromTriple(triple, &back_ends[a].target, &reason))
-        snprintf(back_ends[a].failure, sizeof(back_ends[a].failure), "%s",
-                 reason);
+        lose_back_end(a, reason);
     LLVMDisposeMessage(reason);
 }
 
@@ -78,19 +69,19 @@ static void find_back_end(architecture a, const char *triple)
 static void init_back_ends(void)
 {
     if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter())
-        snprintf(back_ends[X86_64].failure, sizeof(back_ends[X86_64].failure),
-                 "LLVM has no code generator for the host");
+        lose_back_end(TGI_LLVM_X86_64,
+                      "LLVM has no code generator for the host");
     else
-        find_back_end(X86_64, host.triple);
+        find_back_end(TGI_LLVM_X86_64, host.triple);
 #ifdef TGJIT_LLVM_HAS_AARCH64
     LLVMInitializeAArch64TargetInfo();
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
-    find_back_end(AARCH64, "aarch64-unknown-linux-gnu");
+    find_back_end(TGI_LLVM_AARCH64, "aarch64-unknown-linux-gnu");
 #else
-    snprintf(back_ends[AARCH64].failure, sizeof(back_ends[AARCH64].failure),
-             "this LLVM has no code generator for AArch64");
+    lose_back_end(TGI_LLVM_AARCH64,
+                  "this LLVM has no code generator for AArch64");
 #endif
 }
 
@@ -99,13 +90,7 @@ static void init_host(void)
     host.triple = LLVMGetDefaultTargetTriple();
     host.cpu = LLVMGetHostCPUName();
     host.features = LLVMGetHostCPUFeatures();
-    host.has_avx2_fma = host_has_feature("avx2") && host_has_feature("fma");
-    host.isa = host_has_feature("avx512f") && host_has_feature("avx512bw") &&
-                       host_has_feature("avx512cd") &&
-                       host_has_feature("avx512dq") &&
-                       host_has_feature("avx512vl")
-                   ? TGI_ISA_AVX512
-                   : TGI_ISA_AVX2;
+    host.isa = tgi_llvm_isa_of_features(host.features);
     host.has_machines =
         pthread_key_create(&host.machines, dispose_machines) == 0;
     init_back_ends();
@@ -125,7 +110,7 @@ static void dispose_machines(void *thread_machines)
 
 static LLVMTargetMachineRef thread_machine(int cpu)
 {
-    const architecture a = architecture_of(cpus[cpu].isa);
+    const tgi_llvm_architecture a = architecture_of(cpu);
     if (!machines[cpu])
         machines[cpu] = LLVMCreateTargetMachine(
             back_ends[a].target, back_ends[a].triple,
@@ -227,28 +212,19 @@ static bool fail(char *message, size_t n, const char *format, ...)
     return false;
 }
 
-static bool has_width(tgi_isa isa, unsigned vector_bits)
-{
-    const unsigned widest = isa == TGI_ISA_AVX512 ? 512
-                            : isa == TGI_ISA_NEON ? 128
-                                                  : 256;
-    return vector_bits <= widest;
-}
-
 /* Does this process run the code, or at least a CPU of its architecture? */
 static bool check_host(int cpu, bool is_foreign, char *message, size_t n)
 {
-    const bool is_same = architecture_of(cpus[cpu].isa) == X86_64;
+    const bool is_same = architecture_of(cpu) == TGI_LLVM_X86_64;
     if (!is_same && !is_foreign)
         return fail(message, n,
                     "the host CPU '%s' does not run code for CPU '%s'; it can "
                     "only be exported",
                     host.cpu, cpus[cpu].name);
-    if (is_same && !host.has_avx2_fma)
+    if (is_same && !host.isa)
         return fail(message, n,
-                    "the host CPU '%s' lacks AVX2 or FMA, which compiled code "
-                    "needs",
-                    host.cpu);
+                    "the host CPU '%s' lacks %s, which compiled code needs",
+                    host.cpu, tgi_llvm_isa_needed);
     return true;
 }
 
@@ -264,10 +240,10 @@ bool tgi_llvm_target_init(const char *name, unsigned vector_bits,
         return fail(message, n, "cannot create a thread-specific key");
     if (cpu == CPUS)
         return fail(message, n,
-                    "CPU '%s' is unknown, or lacks AVX2 or FMA, which compiled "
-                    "code needs",
-                    name);
-    const architecture a = architecture_of(cpus[cpu].isa);
+                    "CPU '%s' is unknown, or lacks %s, which compiled code "
+                    "needs",
+                    name, tgi_llvm_isa_needed);
+    const tgi_llvm_architecture a = architecture_of(cpu);
     if (*back_ends[a].failure)
         return fail(message, n, "%s", back_ends[a].failure);
     if (!check_host(cpu, is_foreign, message, n))
@@ -282,15 +258,15 @@ bool tgi_llvm_target_init(const char *name, unsigned vector_bits,
         .triple = back_ends[a].triple,
         .cpu = cpu == HOST ? host.cpu : cpus[cpu].name,
         .features = cpu == HOST ? host.features : "",
-        .isa = cpu == HOST ? host.isa : cpus[cpu].isa,
+        .isa = cpu == HOST ? host.isa : tgi_llvm_isa_of(cpus[cpu].isa),
     };
-    if (!has_width(out->isa, vector_bits))
+    if (vector_bits > out->isa->max_vector_bits)
         return fail(message, n, "CPU '%s' has no %u-bit vectors", out->cpu,
                     vector_bits);
     if (!out->machine)
         return fail(message, n, "LLVM cannot generate code for CPU '%s'",
                     out->cpu);
-    if (a == X86_64 && !host_covers(cpu))
+    if (a == TGI_LLVM_X86_64 && !host_covers(cpu))
         return fail(message, n, "the host CPU '%s' lacks features of CPU '%s'",
                     host.cpu, out->cpu);
     return true;
@@ -325,12 +301,4 @@ void tgi_llvm_target_set_function(const tgi_llvm_target *target,
     set_attribute(function, "frame-pointer", "all");
     if (LLVMGetLinkage(function) == LLVMExternalLinkage)
         LLVMSetVisibility(function, LLVMHiddenVisibility);
-}
-
-/* LLVM's model of this CPU has no post-RA scheduler; those of AMD's CPUs do. */
-void tgi_llvm_target_skip_post_ra_scheduler(const tgi_llvm_target *target,
-                                            LLVMValueRef function)
-{
-    if (architecture_of(target->isa) == X86_64)
-        set_attribute(function, "tune-cpu", "skylake");
 }

@@ -2,10 +2,11 @@
 /*
  * llvm_target.h - the CPU to compile for, and the LLVM attributes that follow.
  *
- * Compiled code needs AVX2 and FMA; other hosts run the interpreter. A target
- * is the host, or another CPU by its LLVM name whose features the host has, so
- * that its code can be tested here. CPUs with other features are rejected.
- * Code for AArch64 CPUs is compiled only for other machines (`is_foreign`).
+ * Compiled code needs some features (llvm_isa.h); hosts without them run the
+ * interpreter. A target is the host, or another CPU by its LLVM name whose
+ * features the host has, so that its code can be tested here. CPUs with other
+ * features are rejected. Code of another architecture is compiled only for
+ * other machines (`is_foreign`).
  */
 #ifndef TGI_LLVM_TARGET_H
 #define TGI_LLVM_TARGET_H
@@ -15,14 +16,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "target/target.h"
+#include "llvm/emit/llvm_isa.h"
 
 typedef struct tgi_llvm_target {
     LLVMTargetMachineRef machine; /* owned by this thread */
     const char *triple;           /* static */
     const char *cpu;              /* LLVM's name */
-    const char *features;         /* relative to cpu: "+avx2,-sse4a,…" */
-    tgi_isa isa;                  /* AVX512: F, BW, CD, DQ and VL */
+    const char *features;         /* relative to cpu: "+fma,-sse4a,…" */
+    const tgi_llvm_isa *isa;
 } tgi_llvm_target;
 
 /*
@@ -42,16 +43,11 @@ void tgi_llvm_target_set_module(const tgi_llvm_target *target,
 
 /*
  * Sets the attributes that every function with a body needs: CPU and features,
- * the width of its vector registers, no-builtins (LLVM must not introduce library calls), nounwind, and frame
- * pointers, by which profilers unwind.
+ * the width of its vector registers, no-builtins (LLVM must not introduce
+ * library calls), nounwind, and frame pointers, by which profilers unwind.
  * Functions of external linkage become hidden, as jit/object/image.h requires.
  */
 void tgi_llvm_target_set_function(const tgi_llvm_target *target,
                                   LLVMValueRef function, unsigned vector_bits);
-
-/* Compiles a function without the post-RA scheduler, in an eighth less time.
-   For loops of loads and FMAs, which the CPU reorders well by itself. */
-void tgi_llvm_target_skip_post_ra_scheduler(const tgi_llvm_target *target,
-                                            LLVMValueRef function);
 
 #endif /* TGI_LLVM_TARGET_H */

@@ -22,7 +22,9 @@
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_offsets.h"
 #include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
 #include "llvm/rows/llvm_fission.h"
 #include "llvm/rows/llvm_non_temporal.h"
@@ -145,12 +147,6 @@ static void set_point(tgi_llvm_kernel *k, const odometer *o)
             axis == k->schedule->vector_axis ? NULL : o->index[axis];
 }
 
-/* True if the body is split into several loops. */
-static bool is_fissioned(const tgi_llvm_kernel *k)
-{
-    return k->schedule->phases[0].fission.n_parts > 1;
-}
-
 static bool is_one_row(const odometer *o)
 {
     int64_t n;
@@ -170,9 +166,8 @@ static void emit_items(tgi_llvm_kernel *k)
     for (int axis = 0; axis < o.n; axis++)
         o.extent[axis] = n_items_along(k, axis, item_extent[axis]);
     delinearise(k, &o, k->begin);
-    /* A fissioned body stays in a loop over items: without it, LLVM hoists its
-       constants and spills them, and Black-Scholes takes 10 % longer. */
-    if (divides_rows && is_one_row(&o) && !is_fissioned(k)) {
+    if (divides_rows && is_one_row(&o) &&
+        !tgi_llvm_quirk_keeps_item_loop(k->schedule)) {
         set_point(k, &o);
         emit_row_items(k, k->begin, LLVMBuildSub(k->b, k->end, k->begin, ""));
         return;
@@ -257,6 +252,7 @@ static void define_function(tgi_llvm_kernel *k)
     tgi_llvm_kernel_insts_emit(k);
     tgi_llvm_position_restore(k, block);
     tgi_llvm_non_temporal_begin(k);
+    tgi_llvm_offset_tables_emit(k);
     emit_items(k);
     tgi_llvm_non_temporal_fence(k);
     LLVMBuildRetVoid(k->b);
@@ -270,7 +266,8 @@ static bool make_arrays(tgi_llvm_kernel *k)
     const size_t n_buffers = k->program->loops->buffers.n;
     const size_t bytes =
         n_values * sizeof(*k->values) +
-        (3 * n_accesses + n_buffers + 2 * loops->stores.n + loops->n_phases) *
+        (3 * n_accesses + n_buffers + 2 * loops->stores.n + loops->n_phases +
+         loops->offsets.n) *
             sizeof(LLVMValueRef);
     k->memory = k->program->alloc(bytes);
     if (!k->memory)
@@ -284,6 +281,7 @@ static bool make_arrays(tgi_llvm_kernel *k)
     k->matmul.partials = k->buffers + n_buffers;
     k->matmul.column_partials = k->matmul.partials + loops->stores.n;
     k->non_temporal_phases = k->matmul.column_partials + loops->stores.n;
+    k->offset_tables = k->non_temporal_phases + loops->n_phases;
     return true;
 }
 

@@ -26,6 +26,7 @@
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
 #include "llvm/matmul/llvm_columns_step.h"
 #include "llvm/reduce/llvm_reduce.h"
@@ -370,8 +371,7 @@ static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
                       !(tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS);
     tgi_llvm_matmul_item_rows(k, &it.first_row, &it.end_row);
     if (it.calls_function && k->schedule->matmul.epilogue_in_registers)
-        tgi_llvm_target_skip_post_ra_scheduler(k->program->target,
-                                               k->function);
+        tgi_llvm_quirk_skip_post_ra_scheduler(k->e->isa, k->function);
     return it;
 }
 

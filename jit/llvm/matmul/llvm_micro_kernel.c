@@ -36,13 +36,20 @@ static LLVMValueRef operand_start(tgi_llvm_kernel *k, uint8_t operand)
     return start;
 }
 
-/* Emits the insts of an operand at k->index. */
-static void emit_operand(tgi_llvm_kernel *k, uint8_t operand)
+/* Emits the insts of an operand at k->index: its OFFSET, or all others. */
+static void emit_operand_insts(tgi_llvm_kernel *k, uint8_t operand,
+                               bool is_offset)
 {
     for (uint32_t i = 1; i < k->loops->insts.n; i++)
         if ((k->schedule->insts[i].operands & operand) &&
-            k->schedule->insts[i].level != TGI_LEVEL_KERNEL)
+            k->schedule->insts[i].level != TGI_LEVEL_KERNEL &&
+            (k->loops->insts.data[i].kind == TGI_INST_OFFSET) == is_offset)
             tgi_llvm_inst_emit(k, i);
+}
+
+static void emit_operand(tgi_llvm_kernel *k, uint8_t operand)
+{
+    emit_operand_insts(k, operand, false);
 }
 
 static LLVMTypeRef vector_type(const tgi_llvm_kernel *k)
@@ -106,6 +113,7 @@ static void emit_k_step(tgi_llvm_kernel *k, tile_state *t, LLVMValueRef at)
 {
     k->index[k->schedule->inner] = at;
     emit_b_row(k, t->tile->b_panel, at);
+    emit_operand_insts(k, TGI_OPERAND_A, true);
     for (unsigned r = 0; r < t->n_rows; r++) {
         tgi_llvm_accumulator state = {{t->tile->acc[r]}};
         set_operand_start(k, TGI_OPERAND_A, t->a_starts[r]);

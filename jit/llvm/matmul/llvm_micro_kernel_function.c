@@ -15,8 +15,7 @@
  * the caller passes a padded copy of that row.
  *
  * The loop over k carries two addresses as integers; the loop over
- * micro-kernels carries nothing. Otherwise LLVM's loop strength reduction
- * weighs a formula per load, which takes a fifth of the compile time.
+ * micro-kernels carries nothing (tgi_llvm_quirk_pointer_of).
  */
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
@@ -24,7 +23,9 @@
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_offsets.h"
 #include "llvm/emit/llvm_program.h"
+#include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
 #include "llvm/matmul/llvm_matmul.h"
 #include "llvm/reduce/llvm_reduce.h"
@@ -40,7 +41,8 @@
 enum {
     A_START,
     A_ROW_STRIDE,
-    A_K_STRIDE,
+    A_K_STRIDE, /* of offsets, if A has an offset table */
+    A_OFFSETS,  /* the entry of the first step, if A has an offset table */
     B_START,
     B_K_STRIDE,
     B_PANEL_STRIDE, /* if a row of B is wider than a panel */
@@ -88,11 +90,19 @@ static unsigned count_panels(const tgi_llvm_kernel *k)
     return k->e->lanes > width ? k->e->lanes / width : 1;
 }
 
+/* The number of A's offset table; -1: it has none. */
+static int64_t a_offset_table(const tgi_llvm_kernel *k)
+{
+    const uint32_t index = tgi_llvm_operand_access(k, TGI_OPERAND_A)->index;
+    return index ? (int64_t)k->loops->insts.data[index].number : -1;
+}
+
 /* -- The function ---------------------------------------------------------- */
 
 typedef struct function_state {
     tgi_llvm_kernel *k;
     unsigned height, n_panels;
+    bool has_offsets; /* A has an offset table */
     LLVMTypeRef element, vector;
     LLVMValueRef array, args[N_ARGS];
     LLVMValueRef acc[TGI_LLVM_MAX_MR];
@@ -100,7 +110,7 @@ typedef struct function_state {
 
 static LLVMValueRef as_pointer(const function_state *t, LLVMValueRef number)
 {
-    return LLVMBuildIntToPtr(t->k->b, number, t->k->program->pointer, "");
+    return tgi_llvm_quirk_pointer_of(t->k->b, t->k->program->pointer, number);
 }
 
 /* The address of row r. */
@@ -158,13 +168,28 @@ static LLVMValueRef next_b(const function_state *t, LLVMValueRef step,
         t->args[B_LAST], LLVMBuildAdd(b, at, t->args[B_K_STRIDE], ""), "");
 }
 
-/* Emits the loop over k, which carries two addresses, then the accumulators. */
+/* The address of A in a step; `at` is the address that the loop carries. */
+static LLVMValueRef a_address(const function_state *t, LLVMValueRef at)
+{
+    const tgi_llvm_program *program = t->k->program;
+    if (!t->has_offsets)
+        return as_pointer(t, at);
+    LLVMValueRef offset =
+        LLVMBuildLoad2(t->k->b, program->i64, as_pointer(t, at), "");
+    LLVMValueRef bytes =
+        tgi_llvm_mul(program, offset,
+                     tgi_llvm_const_i64(program, matmul_element_bytes(t->k)));
+    return as_pointer(t, tgi_llvm_add(program, t->args[A_START], bytes));
+}
+
+/* Emits the loop over k, which carries two addresses, then the accumulators:
+   of A or its offset, and of B. */
 static void emit_k_loop(function_state *t)
 {
     enum { AT_A, AT_B, ACC };
     tgi_llvm_kernel *k = t->k;
-    LLVMValueRef carried[ACC + TGI_LLVM_MAX_MR] = {t->args[A_START],
-                                                   t->args[B_START]};
+    LLVMValueRef carried[ACC + TGI_LLVM_MAX_MR] = {
+        t->args[t->has_offsets ? A_OFFSETS : A_START], t->args[B_START]};
     for (unsigned r = 0; r < t->height; r++) {
         tgi_llvm_accumulator state;
         tgi_llvm_reduce_start(k, 0, false, &state);
@@ -174,7 +199,7 @@ static void emit_k_loop(function_state *t)
     tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(k->program, 0),
                         t->args[N_STEPS], 1, carried, ACC + t->height);
     memcpy(t->acc, loop.carried + ACC, sizeof(t->acc));
-    emit_k_step(t, as_pointer(t, loop.carried[AT_A]),
+    emit_k_step(t, a_address(t, loop.carried[AT_A]),
                 as_pointer(t, loop.carried[AT_B]));
     memcpy(carried + ACC, t->acc, sizeof(t->acc));
     carried[AT_A] =
@@ -233,7 +258,8 @@ static void emit_function(function_state *t)
     LLVMBasicBlockRef done = tgi_llvm_block_append(k, "done");
     for (unsigned i = 0; i < N_ARGS; i++)
         if (i != A_START && i != C_IN && i != C_OUT && i != COUNT &&
-            (i != B_PANEL_STRIDE || t->n_panels > 1))
+            (i != B_PANEL_STRIDE || t->n_panels > 1) &&
+            (i != A_OFFSETS || t->has_offsets))
             load_arg(t, i);
     LLVMBuildBr(k->b, body);
     LLVMPositionBuilderAtEnd(k->b, body);
@@ -266,6 +292,7 @@ static void define_function(tgi_llvm_kernel *k, LLVMValueRef function,
         .k = k,
         .height = height,
         .n_panels = count_panels(k),
+        .has_offsets = a_offset_table(k) >= 0,
         .element = tgi_llvm_element_type(k->e, tgi_llvm_matmul_dtype(k)),
         .vector = tgi_llvm_type(k->e, tgi_llvm_matmul_dtype(k)),
         .array = LLVMGetParam(function, 0)};
@@ -285,9 +312,10 @@ static LLVMTypeRef function_type(tgi_llvm_program *program)
 static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
 {
     char name[64];
-    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u",
+    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s",
              tgi_dtype_table[tgi_llvm_matmul_dtype(k)].name, height,
-             k->e->lanes, tgi_llvm_vector_bits(k));
+             k->e->lanes, tgi_llvm_vector_bits(k),
+             a_offset_table(k) >= 0 ? "_offsets" : "");
     LLVMValueRef function = LLVMGetNamedFunction(k->e->module, name);
     if (function)
         return function;
@@ -295,7 +323,7 @@ static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
     LLVMSetLinkage(function, LLVMInternalLinkage);
     tgi_llvm_target_set_function(k->program->target, function,
                                  tgi_llvm_vector_bits(k));
-    tgi_llvm_target_skip_post_ra_scheduler(k->program->target, function);
+    tgi_llvm_quirk_skip_post_ra_scheduler(k->e->isa, function);
     define_function(k, function, height);
     return function;
 }
@@ -340,7 +368,9 @@ void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
     set_arg(k, args, A_ROW_STRIDE,
             stride_bytes(k, TGI_OPERAND_A, k->schedule->matmul.row_axis));
     set_arg(k, args, A_K_STRIDE,
-            stride_bytes(k, TGI_OPERAND_A, k->schedule->inner));
+            a_offset_table(k) >= 0
+                ? tgi_llvm_const_i64(k->program, sizeof(int64_t))
+                : stride_bytes(k, TGI_OPERAND_A, k->schedule->inner));
     set_arg(k, args, B_K_STRIDE,
             is_packed ? vector_bytes(k)
                       : stride_bytes(k, TGI_OPERAND_B, k->schedule->inner));
@@ -376,6 +406,10 @@ void tgi_llvm_micro_kernel_args_set(tgi_llvm_kernel *k,
                 : tgi_llvm_address_from_indices(
                       k, tgi_llvm_operand_access(k, TGI_OPERAND_B)));
     k->index[k->schedule->inner] = NULL;
+    if (a_offset_table(k) >= 0)
+        set_arg(k, args, A_OFFSETS,
+                tgi_llvm_offset_address(k, (uint32_t)a_offset_table(k),
+                                        args->from));
     set_arg(k, args, N_STEPS, LLVMBuildSub(k->b, args->to, args->from, ""));
     if (args->last_row.memory)
         set_arg(k, args, B_LAST_K,

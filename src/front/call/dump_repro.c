@@ -285,6 +285,13 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
             out, ", %lld)",
             (long long)((const tgi_attr_matmul *)node->attr)->flags);
         break;
+    case TGI_OP_LINEAR_SCAN: {
+        const tgi_attr_scan *attr = node->attr;
+        write_call(w, node, "linear_scan");
+        tgi_strbuf_addf(out, ", %lld, %s)", (long long)attr->axis,
+                        attr->starts_at_one ? "true" : "false");
+        break;
+    }
     case TGI_OP_RANDOM_BITS:
         tgi_strbuf_addf(out, "tg_random_bits(%s, v%u, v%u, ", dtype,
                         node->inputs[0], node->inputs[1]);

@@ -146,8 +146,10 @@ static bool push_member(const tgi_bundle_path *path,
             walk->operand, field->name, offset, walk->type->bytes);
         return false;
     }
+    if (!variable)
+        return true; /* the callback sees NULL, too */
     bool is_stand_in =
-        variable && walk->t && tgi_trace_is_within(walk->t, variable->trace);
+        walk->t && tgi_trace_is_within(walk->t, variable->trace);
     if (!is_stand_in) {
         walk->status = tgi_variable_check(variable, walk->ctx, field->name,
                                           walk->site);

@@ -48,6 +48,7 @@ bool tgi_args_key(const tgi_args *args, tgi_key *out_key)
                             arg->operand, arg->alias};
         if (!key_add(out_key, head, sizeof(head)) ||
             !key_add(out_key, &arg->bundle_type, sizeof(arg->bundle_type)) ||
+            !key_add(out_key, &arg->offset, sizeof(arg->offset)) ||
             !key_add(out_key, arg->dims,
                      (size_t)arg->rank * sizeof(arg->dims[0])))
             return false;
@@ -74,7 +75,7 @@ static bool equal_except_dims(const tgi_arg *a, const tgi_arg *b)
 {
     return a->kind == b->kind && a->dtype == b->dtype && a->rank == b->rank &&
            a->operand == b->operand && a->alias == b->alias &&
-           a->bundle_type == b->bundle_type &&
+           a->bundle_type == b->bundle_type && a->offset == b->offset &&
            a->is_untrainable == b->is_untrainable &&
            (a->kind != TGI_ARG_STATIC || equal_static(&a->fixed, &b->fixed));
 }

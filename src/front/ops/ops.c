@@ -48,6 +48,8 @@ static tg_value build_elementwise(tgi_op op, const tg_operand *operands,
 #define DEFINE_INDEX(ID, name)
 #define DEFINE_REDUCE(ID, name)
 #define DEFINE_MATMUL(ID, name)
+#define DEFINE_CONV(ID, name)
+#define DEFINE_SCAN(ID, name)
 #define DEFINE_RANDOM(ID, name)
 #define DEFINE_STATE(ID, name)
 #define DEFINE_EFFECT(ID, name)
@@ -228,28 +230,6 @@ tg_value tg_pad_at(tg_operand x, int axis, int64_t low, int64_t high,
         result = tgi_build_pad(&o.b, in, axis, low, high,
                                tgi_operation_operand(&o, value));
     }
-    return tgi_operation_end(&o, result);
-}
-
-tg_value tg_concat_at(int axis, const tg_operand *parts, size_t n_parts,
-                      tg_site site)
-{
-    tgi_operation o;
-    tgi_ref result = 0;
-    TGI_VEC(tgi_ref) refs = {0};
-    if (tgi_operation_begin(&o, "concat", site)) {
-        if (n_parts && !parts)
-            tgi_build_fail(&o.b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
-                           "parts are NULL");
-        else if (!tgi_vec_reserve(&refs, n_parts + 1))
-            tgi_error_memory();
-        else {
-            for (size_t i = 0; i < n_parts; i++)
-                refs.data[i] = tgi_operation_operand(&o, parts[i]);
-            result = tgi_build_concat(&o.b, axis, refs.data, n_parts);
-        }
-    }
-    tgi_vec_deinit(&refs);
     return tgi_operation_end(&o, result);
 }
 

@@ -6,24 +6,9 @@
 #include "tgjit/ops_nn.h"
 
 #include "build/build.h"
+#include "front/ops/ops_arrange.h"
+#include "front/ops/ops_nn.h"
 #include "front/trace/trace_state.h"
-
-static tgi_ref number_like(tgi_builder *b, tgi_ref x, double value)
-{
-    tg_dtype dtype = x ? tgi_graph_node(b->graph, x)->dtype : TG_F64;
-    return x ? tgi_build_number(b, dtype, dtype,
-                                (tgi_number){TGI_NUMBER_FLOAT, {.f = value}})
-             : 0;
-}
-
-/* Returns x if it has a float dtype, else 0 with an error. */
-static tgi_ref require_float(tgi_builder *b, tgi_ref x)
-{
-    if (x && !tgi_dtype_is(tgi_graph_node(b->graph, x)->dtype,
-                           TGI_CLASS_FLOAT))
-        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1, "needs a float type");
-    return x;
-}
 
 static tg_axes keep_axis(int axis)
 {
@@ -48,7 +33,8 @@ tg_value tg_relu_at(tg_operand operand, tg_site site)
             x = tgi_build_fail(&o.b, TG_ERROR_DTYPE, &x, 1,
                                "needs a number type");
         /* In this order: for equal operands, the gradient goes to the first. */
-        result = tgi_build_2(&o.b, TGI_OP_MAX, number_like(&o.b, x, 0), x);
+        result = tgi_build_2(&o.b, TGI_OP_MAX,
+                             tgi_build_number_like(&o.b, x, 0), x);
     }
     return tgi_operation_end(&o, result);
 }
@@ -61,7 +47,7 @@ tg_value tg_relu_at(tg_operand operand, tg_site site)
  */
 static tgi_ref subtract_max(tgi_builder *b, tgi_ref x, int axis)
 {
-    x = require_float(b, x);
+    x = tgi_build_require_float(b, x);
     if (!x || tgi_build_axis(b, x, axis) < 0)
         return 0;
     tgi_ref max = tgi_build_reduce(b, TGI_OP_REDUCE_MAX, x, keep_axis(axis));
@@ -76,18 +62,22 @@ static tgi_ref build_log_sum_exp(tgi_builder *b, tgi_ref d, tg_axes axes)
                        tgi_build_reduce(b, TGI_OP_SUM, e, axes));
 }
 
+tgi_ref tgi_build_softmax(tgi_builder *b, tgi_ref x, int axis)
+{
+    tgi_ref e = tgi_build_1(b, TGI_OP_EXP, subtract_max(b, x, axis));
+    tgi_ref sum = tgi_build_reduce(b, TGI_OP_SUM, e, keep_axis(axis));
+    return tgi_build_2(b, TGI_OP_MUL, e,
+                       tgi_build_2(b, TGI_OP_DIV,
+                                   tgi_build_number_like(b, e, 1), sum));
+}
+
 tg_value tg_softmax_at(tg_operand operand, int axis, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "softmax", site)) {
-        tgi_ref x = tgi_operation_operand(&o, operand);
-        tgi_ref e = tgi_build_1(&o.b, TGI_OP_EXP, subtract_max(&o.b, x, axis));
-        tgi_ref sum = tgi_build_reduce(&o.b, TGI_OP_SUM, e, keep_axis(axis));
-        result = tgi_build_2(&o.b, TGI_OP_MUL, e,
-                             tgi_build_2(&o.b, TGI_OP_DIV,
-                                         number_like(&o.b, e, 1), sum));
-    }
+    if (tgi_operation_begin(&o, "softmax", site))
+        result = tgi_build_softmax(&o.b, tgi_operation_operand(&o, operand),
+                                   axis);
     return tgi_operation_end(&o, result);
 }
 
@@ -111,7 +101,8 @@ tg_value tg_layer_norm_at(tg_operand operand, tg_operand scale,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "layer_norm", site)) {
         tgi_builder *b = &o.b;
-        tgi_ref x = require_float(b, tgi_operation_operand(&o, operand));
+        tgi_ref x =
+            tgi_build_require_float(b, tgi_operation_operand(&o, operand));
         tgi_ref gain = tgi_operation_operand(&o, scale);
         tgi_ref offset = tgi_operation_operand(&o, shift);
         tgi_ref centred =
@@ -121,7 +112,7 @@ tg_value tg_layer_norm_at(tg_operand operand, tg_operand scale,
         tgi_ref inverse = tgi_build_1(
             b, TGI_OP_RSQRT,
             tgi_build_2(b, TGI_OP_ADD, variance,
-                        number_like(b, variance, epsilon)));
+                        tgi_build_number_like(b, variance, epsilon)));
         tgi_ref normal = tgi_build_2(b, TGI_OP_MUL, centred, inverse);
         result = tgi_build_2(b, TGI_OP_ADD,
                              tgi_build_2(b, TGI_OP_MUL, normal, gain), offset);
@@ -160,19 +151,10 @@ static tgi_ref cross_entropy_of_classes(tgi_builder *b, tgi_ref x,
         return tgi_build_fail(
             b, TG_ERROR_SHAPE, (tgi_ref[]){x, labels}, 2,
             "class labels must have all axes of the logits but the last");
-    const int label_dtype = tgi_graph_node(b->graph, labels)->dtype;
-    const bool is_narrow =
-        tgi_dtype_bytes(label_dtype) < 4 || label_dtype == TG_I32;
-    const tg_dtype dtype = is_narrow ? TG_I32 : TG_I64;
-    tgi_dim dims[TG_MAX_RANK];
-    for (int i = 0; i < last; i++)
-        dims[i] = rows->dims[i];
-    dims[last] = 1;
-    tgi_ref class = tgi_build_reshape(b, tgi_build_cast(b, labels, dtype),
-                                      shape->rank, dims);
-    tgi_ref class_indices = tgi_build_iota(b, dtype, 1, &shape->dims[last], 0);
-    tgi_ref is_class = tgi_build_2(b, TGI_OP_EQ, class_indices, class);
-    tgi_ref zero = number_like(b, d, 0);
+    const tg_dtype dtype =
+        tgi_class_dtype(tgi_graph_node(b->graph, labels)->dtype);
+    tgi_ref is_class = tgi_build_class_mask(b, labels, shape->dims[last]);
+    tgi_ref zero = tgi_build_number_like(b, d, 0);
     tgi_ref at_class = tgi_build_reduce(
         b, TGI_OP_SUM, tgi_build_3(b, TGI_OP_SELECT, is_class, d, zero),
         last_axis());
@@ -183,7 +165,7 @@ static tgi_ref cross_entropy_of_classes(tgi_builder *b, tgi_ref x,
     tgi_ref n = tgi_build_cast(b, tgi_build_extent(b, shape->dims[last]),
                                dtype);
     tgi_ref is_non_negative =
-        tgi_build_2(b, TGI_OP_LE, number_like(b, label, 0), label);
+        tgi_build_2(b, TGI_OP_LE, tgi_build_number_like(b, label, 0), label);
     tgi_ref is_valid = tgi_build_2(b, TGI_OP_AND, is_non_negative,
                                    tgi_build_2(b, TGI_OP_LT, label, n));
     return tgi_build_3(b, TGI_OP_SELECT, is_valid, loss, zero);

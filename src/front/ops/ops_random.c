@@ -5,7 +5,7 @@
  */
 #include "tgjit/ops_random.h"
 
-#include "front/trace/trace_state.h"
+#include "front/ops/ops_random.h"
 
 tg_variable *tg_generator_create(tg_context *ctx, const char *name,
                                  uint64_t seed)
@@ -88,34 +88,40 @@ static bool draw_from_generator(tgi_operation *o, tgi_ref generator,
     return next_state && tgi_trace_write(o->t, generator, next_state, b->site);
 }
 
+tgi_ref tgi_random_numbers(tgi_operation *o, bool is_normal, tg_operand source,
+                           tg_dtype dtype, int rank, const int64_t *dims)
+{
+    tgi_ref key = 0, offset = 0;
+    if (dtype != TG_F32 && dtype != TG_F64)
+        return tgi_build_fail(&o->b, TG_ERROR_DTYPE, NULL, 0,
+                              "the dtype must be f32 or f64, not %s",
+                              tg_dtype_name(dtype));
+    if (is_variable_operand(o->t, &source)) {
+        tgi_ref generator = tgi_trace_variable_operand(o->t, source,
+                                                       o->b.op_name,
+                                                       o->b.site);
+        if (generator &&
+            !draw_from_generator(o, generator,
+                                 tgi_random_words(dtype, is_normal), rank,
+                                 dims, &key, &offset))
+            key = 0;
+    } else {
+        key = tgi_operation_operand(o, source);
+        offset = tgi_build_number(&o->b, TG_U64, TG_U64,
+                                  (tgi_number){TGI_NUMBER_UINT, {.u = 0}});
+    }
+    return tgi_build_random(&o->b, is_normal, dtype, key, offset, rank, dims);
+}
+
 static tg_value build_random_numbers(const char *name, bool is_normal,
                                      tg_operand source, tg_dtype dtype,
                                      int rank, const int64_t *dims,
                                      tg_site site)
 {
     tgi_operation o;
-    tgi_ref result = 0, key = 0, offset = 0;
-    if (tgi_operation_begin(&o, name, site)) {
-        if (dtype != TG_F32 && dtype != TG_F64) {
-            tgi_build_fail(&o.b, TG_ERROR_DTYPE, NULL, 0,
-                           "the dtype must be f32 or f64, not %s",
-                           tg_dtype_name(dtype));
-        } else if (is_variable_operand(o.t, &source)) {
-            tgi_ref generator =
-                tgi_trace_variable_operand(o.t, source, name, site);
-            if (generator &&
-                !draw_from_generator(&o, generator,
-                                     tgi_random_words(dtype, is_normal), rank,
-                                     dims, &key, &offset))
-                key = 0;
-        } else {
-            key = tgi_operation_operand(&o, source);
-            offset = tgi_build_number(&o.b, TG_U64, TG_U64,
-                                      (tgi_number){TGI_NUMBER_UINT, {.u = 0}});
-        }
-        result = tgi_build_random(&o.b, is_normal, dtype, key, offset, rank,
-                                  dims);
-    }
+    tgi_ref result = 0;
+    if (tgi_operation_begin(&o, name, site))
+        result = tgi_random_numbers(&o, is_normal, source, dtype, rank, dims);
     return tgi_operation_end(&o, result);
 }
 

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * losses.h - what training minimises. tg_softmax_cross_entropy (ops_nn.h) and
+ * tg_sigmoid_cross_entropy return one loss per row or element, for weighting
+ * and masking; tg_mean(loss, TG_ALL_AXES) reduces them. The other losses are
+ * scalars.
+ */
+#ifndef TGJIT_LOSSES_H
+#define TGJIT_LOSSES_H
+
+#include "ops.h"
+
+TG_BEGIN_DECLS
+
+/*
+ * Cross-entropy of sigmoid(logits) against labels, elementwise:
+ * log(1 + exp(x)) - x * label, accurate for large |x|. Labels have the shape of
+ * the logits. Float labels have their dtype and are probabilities; bool and
+ * integer labels are classes 0 and 1.
+ */
+TG_API tg_value tg_sigmoid_cross_entropy_at(tg_operand logits,
+                                            tg_operand labels, tg_site site);
+
+/*
+ * Means over all elements of a function of d = predictions - targets, which
+ * have one float dtype and one shape: nothing broadcasts.
+ *
+ *     mean_squared_error   d * d
+ *     mean_absolute_error  |d|                      (L1)
+ *     huber_loss           d * d / 2                if |d| <= delta,
+ *                          delta * (|d| - delta/2)  else; delta > 0
+ */
+TG_API tg_value tg_mean_squared_error_at(tg_operand predictions,
+                                         tg_operand targets, tg_site site);
+TG_API tg_value tg_mean_absolute_error_at(tg_operand predictions,
+                                          tg_operand targets, tg_site site);
+TG_API tg_value tg_huber_loss_at(tg_operand predictions, tg_operand targets,
+                                 double delta, tg_site site);
+
+TG_END_DECLS
+
+#ifndef __cplusplus
+#define tg_sigmoid_cross_entropy(logits, labels) \
+    TG_OP_2(tg_sigmoid_cross_entropy_at, logits, labels)
+#define tg_mean_squared_error(predictions, targets) \
+    TG_OP_2(tg_mean_squared_error_at, predictions, targets)
+#define tg_mean_absolute_error(predictions, targets) \
+    TG_OP_2(tg_mean_absolute_error_at, predictions, targets)
+#define tg_huber_loss(predictions, targets, delta) \
+    tg_huber_loss_at(TG_IN(predictions), TG_IN(targets), delta, TG_HERE)
+#else
+TG_DEFINE_OP_2(sigmoid_cross_entropy)
+TG_DEFINE_OP_2(mean_squared_error)
+TG_DEFINE_OP_2(mean_absolute_error)
+inline tg_value tg_huber_loss(tg_in predictions, tg_in targets, double delta,
+                              tg_site site = TG_HERE)
+{
+    return tg_huber_loss_at(predictions, targets, delta, site);
+}
+#endif
+
+#endif /* TGJIT_LOSSES_H */

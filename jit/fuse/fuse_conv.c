@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fuse_conv.c - the task of a convolution: a matmul whose rows are windows of
+ * the operand (A) and whose k axis is a nest, of the axes of a window and the
+ * channels. Windows are read in place, through an offset table (loops.h).
+ *
+ * The rows of the micro-kernel lie along the last outer axis but one: the last
+ * spatial axis, or examples if these are more. Filters (B) are dense; if they
+ * are large and reused, they are packed first.
+ */
+#include "base/error.h"
+#include "fuse/fuse_buffer.h"
+#include "fuse/fuse_task.h"
+#include "fuse/fuse_value.h"
+#include "loop/explain.h"
+
+enum {
+    MIN_SPATIAL_ROWS = 4, /* of a micro-kernel along a spatial axis */
+    /* Filters are not packed if they have at most so many bytes, or if there
+       are fewer windows. */
+    MAX_UNPACKED_BYTES = 128 << 10,
+    MIN_PACK_WINDOWS = 128
+};
+
+typedef struct conv {
+    tgi_ref node, x, w;
+    const tgi_attr_conv *attr;
+    int rank, n_batch, n_spatial;
+    tgi_domain outer, inner;
+    int32_t outer_axis[TG_MAX_RANK]; /* by axis of the result: loop axis */
+    int32_t inner_axis[TG_MAX_RANK]; /* by spatial axis, then of channels */
+} conv;
+
+/* True if examples are the rows of micro-kernels. */
+static bool has_rows_of_examples(const tgi_fuse_state *s, const conv *c)
+{
+    const tgi_dim examples = tgi_fuse_extent(s, c->node, c->n_batch);
+    if (c->n_spatial == 0)
+        return false;
+    const tgi_dim last = tgi_fuse_extent(s, c->node, c->rank - 2);
+    return tgi_dim_is_known(last) && last < MIN_SPATIAL_ROWS &&
+           (!tgi_dim_is_known(examples) || examples > last);
+}
+
+static void add_outer_axis(const tgi_fuse_state *s, conv *c, int axis)
+{
+    const tgi_dim extent = tgi_fuse_extent(s, c->node, axis);
+    c->outer_axis[axis] = extent == 1 ? TGI_AXIS_NONE : c->outer.n;
+    if (extent != 1)
+        c->outer.extent[c->outer.n++] = extent;
+}
+
+static void find_loops(const tgi_fuse_state *s, conv *c)
+{
+    const int example = c->n_batch;
+    const bool is_late = has_rows_of_examples(s, c);
+    for (int axis = 0; axis < c->rank - 1; axis++)
+        if (!is_late || axis != example)
+            add_outer_axis(s, c, axis);
+    if (is_late)
+        add_outer_axis(s, c, example);
+    add_outer_axis(s, c, c->rank - 1);
+    tgi_domain_ensure_lanes(&c->outer);
+    for (int i = 0; i <= c->n_spatial; i++) {
+        const tgi_dim extent = tgi_fuse_extent(s, c->w, c->n_batch + i);
+        c->inner_axis[i] =
+            extent == 1 ? TGI_AXIS_NONE : c->outer.n + c->inner.n;
+        if (extent != 1)
+            c->inner.extent[c->inner.n++] = extent;
+    }
+}
+
+static tgi_map_axis axis_of(int32_t axis, int64_t step)
+{
+    return axis == TGI_AXIS_NONE ? (tgi_map_axis){.axis = TGI_AXIS_NONE}
+                                 : (tgi_map_axis){.axis = axis, .step = step};
+}
+
+static void map_windows(const conv *c, tgi_map *out_map)
+{
+    *out_map = (tgi_map){.rank = c->rank};
+    for (int axis = 0; axis <= c->n_batch; axis++)
+        out_map->axis[axis] = axis_of(c->outer_axis[axis], 1);
+    for (int i = 0; i < c->n_spatial; i++) {
+        tgi_map_axis *at = &out_map->axis[c->n_batch + 1 + i];
+        const int32_t element = c->inner_axis[i];
+        *at = axis_of(c->outer_axis[c->n_batch + 1 + i], c->attr->stride[i]);
+        if (at->axis == TGI_AXIS_NONE) {
+            *at = axis_of(element, c->attr->dilation[i]);
+        } else if (element != TGI_AXIS_NONE) {
+            at->window = element;
+            at->window_step = c->attr->dilation[i];
+        }
+    }
+    out_map->axis[c->rank - 1] = axis_of(c->inner_axis[c->n_spatial], 1);
+}
+
+/* The map of the filters, given their loop axes of batch, k and filters. */
+static void map_filters(const conv *c, const int32_t *batch, int32_t first_k,
+                        int32_t filter, tgi_map *out_map)
+{
+    *out_map = (tgi_map){.rank = c->rank};
+    for (int axis = 0; axis < c->n_batch; axis++)
+        out_map->axis[axis] = axis_of(batch[axis], 1);
+    for (int i = 0; i <= c->n_spatial; i++) {
+        const int32_t axis = c->inner_axis[i];
+        out_map->axis[c->n_batch + i] = axis_of(
+            axis == TGI_AXIS_NONE ? axis : axis - c->outer.n + first_k, 1);
+    }
+    out_map->axis[c->rank - 1] = axis_of(filter, 1);
+}
+
+/* The product of known extents; a large number if one is unknown. */
+static int64_t count_points(const tgi_domain *domain, int n, int64_t max)
+{
+    int64_t count = 1;
+    for (int axis = 0; axis < n; axis++)
+        count = tgi_dim_is_known(domain->extent[axis]) &&
+                        (domain->extent[axis] == 0 ||
+                         count < max / domain->extent[axis])
+                    ? count * domain->extent[axis]
+                    : max;
+    return count;
+}
+
+static bool should_pack(const tgi_fuse_state *s, const conv *c)
+{
+    const int64_t bytes =
+        tgi_dtype_bytes((tg_dtype)tgi_fuse_dtype(s, c->node));
+    const tgi_dim filters = tgi_fuse_extent(s, c->w, c->rank - 1);
+    const int64_t k = count_points(&c->inner, c->inner.n, INT32_MAX);
+    return bytes >= 4 && k > 1 &&
+           (!tgi_dim_is_known(filters) ||
+            (filters >= TGI_PANEL_ROW_BYTES / bytes &&
+             k > MAX_UNPACKED_BYTES / bytes / filters)) &&
+           count_points(&c->outer, c->outer.n - 1, INT32_MAX) >=
+               MIN_PACK_WINDOWS;
+}
+
+static tg_status pack_filters(tgi_fuse_state *s, const conv *c,
+                              tgi_task *conv_task)
+{
+    tgi_task task = {.kind = TGI_TASK_PACK,
+                     .node = c->w,
+                     .inner = c->inner,
+                     .vectors = TGI_COLUMNS,
+                     .value.node = c->w};
+    int32_t batch[TG_MAX_RANK];
+    for (int axis = 0; axis < c->n_batch; axis++) {
+        const tgi_dim extent = tgi_fuse_extent(s, c->w, axis);
+        batch[axis] = extent == 1 ? TGI_AXIS_NONE : task.outer.n;
+        if (extent != 1)
+            task.outer.extent[task.outer.n++] = extent;
+    }
+    const int32_t filter = task.outer.n;
+    task.outer.extent[task.outer.n++] = tgi_fuse_extent(s, c->w, c->rank - 1);
+    map_filters(c, batch, task.outer.n, filter, &task.value.map);
+    if (!tgi_fuse_set_panels(s, &task))
+        return tg_error_last()->status;
+    tgi_task_reduce *reduce = &conv_task->reduce;
+    reduce->panel_width = task.pack.panel_width;
+    reduce->packed.buffer = task.target.buffer;
+    for (int axis = 0; axis < c->n_batch; axis++)
+        if (batch[axis] != TGI_AXIS_NONE)
+            reduce->packed.stride[c->outer_axis[axis]] =
+                task.target.stride[batch[axis]];
+    reduce->packed.stride[c->outer_axis[c->rank - 1]] =
+        task.target.stride[filter];
+    for (int i = 0; i < c->inner.n; i++)
+        reduce->packed.stride[c->outer.n + i] =
+            task.target.stride[task.outer.n + i];
+    tgi_explain_node(s->explain, s->graph, c->w, "packed for a convolution");
+    return tgi_fuse_add_task(s, &task);
+}
+
+tg_status tgi_fuse_add_conv(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    conv c = {.node = ref,
+              .x = tgi_fuse_resolve(s, node->inputs[0]),
+              .w = tgi_fuse_resolve(s, node->inputs[1]),
+              .attr = node->attr,
+              .rank = tgi_fuse_rank(s, ref)};
+    c.n_batch = (int)c.attr->n_batch;
+    c.n_spatial = c.rank - c.n_batch - 2;
+    find_loops(s, &c);
+    tgi_task task = {.kind = TGI_TASK_REDUCE,
+                     .node = ref,
+                     .outer = c.outer,
+                     .inner = c.inner,
+                     .vectors = TGI_COLUMNS,
+                     .is_permuted = has_rows_of_examples(s, &c),
+                     .value.node = c.x,
+                     .reduce.op = TGI_OP_MATMUL};
+    tgi_dim strides[TG_MAX_RANK];
+    tgi_fuse_dense_strides(s, ref, strides);
+    for (int axis = 0; axis < c.rank; axis++)
+        if (c.outer_axis[axis] != TGI_AXIS_NONE)
+            task.target.stride[c.outer_axis[axis]].distance = strides[axis];
+    map_windows(&c, &task.value.map);
+    if (should_pack(s, &c)) {
+        TGI_TRY(pack_filters(s, &c, &task));
+    } else {
+        task.reduce.rhs.node = c.w;
+        map_filters(&c, c.outer_axis, c.outer.n, c.outer_axis[c.rank - 1],
+                    &task.reduce.rhs.map);
+    }
+    return tgi_fuse_add_task(s, &task);
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * llvm_x86.c - x86-64 with AVX2 and FMA, or with AVX-512, as instruction sets
+ * of llvm_isa.h. The only file of jit/llvm that names features or intrinsics of
+ * x86 (check-architecture.sh).
+ */
+#include "llvm/emit/llvm_isa.h"
+
+#include <string.h>
+
+#include "base/fpenv.h"
+
+/* -- Intrinsics ------------------------------------------------------------ */
+
+static void store_fence(LLVMBuilderRef builder)
+{
+    tgi_llvm_isa_call(builder, "llvm.x86.sse.sfence", NULL, 0);
+}
+
+static LLVMValueRef permute(LLVMBuilderRef builder, LLVMValueRef table,
+                            LLVMValueRef index)
+{
+    return tgi_llvm_isa_call(builder, "llvm.x86.avx2.permps",
+                             (LLVMValueRef[]){table, index}, 2);
+}
+
+static void save_fp_mode(LLVMBuilderRef builder, LLVMValueRef slot)
+{
+    tgi_llvm_isa_call(builder, "llvm.x86.sse.stmxcsr", &slot, 1);
+}
+
+static void restore_fp_mode(LLVMBuilderRef builder, LLVMValueRef slot)
+{
+    tgi_llvm_isa_call(builder, "llvm.x86.sse.ldmxcsr", &slot, 1);
+}
+
+/* -- Instruction sets ------------------------------------------------------ */
+
+#define OF_BOTH \
+    .architecture = TGI_LLVM_X86_64, .mask_bytes = 32, \
+    .store_fence = store_fence, .permute = permute, \
+    .save_fp_mode = save_fp_mode, .restore_fp_mode = restore_fp_mode, \
+    .fp_control = TGI_MXCSR_CONTROL, .fp_mode = TGI_MXCSR_MODE, \
+    .unscheduled_cpu = "skylake"
+
+static const tgi_llvm_isa avx2 = {OF_BOTH, .max_vector_bits = 256};
+static const tgi_llvm_isa avx512 = {OF_BOTH, .max_vector_bits = 512,
+                                    .has_mask_registers = true,
+                                    .converts_64_bit_integers = true,
+                                    .broadcasts_operands = true};
+
+const char tgi_llvm_isa_needed[] = "AVX2 or FMA";
+
+static bool has_feature(const char *features, const char *feature)
+{
+    const size_t length = strlen(feature);
+    for (const char *at = features; (at = strstr(at, feature)); at += length)
+        if (at != features && at[-1] == '+' &&
+            (at[length] == ',' || at[length] == '\0'))
+            return true;
+    return false;
+}
+
+const tgi_llvm_isa *tgi_llvm_isa_of_features(const char *features)
+{
+    static const char *const wide[] = {"avx512f", "avx512bw", "avx512cd",
+                                       "avx512dq", "avx512vl"};
+    if (!has_feature(features, "avx2") || !has_feature(features, "fma"))
+        return NULL;
+    for (size_t i = 0; i < sizeof(wide) / sizeof(*wide); i++)
+        if (!has_feature(features, wide[i]))
+            return &avx2;
+    return &avx512;
+}
+
+const tgi_llvm_isa *tgi_llvm_x86_isa(tgi_isa isa)
+{
+    return isa == TGI_ISA_AVX512 ? &avx512 : isa == TGI_ISA_AVX2 ? &avx2 : NULL;
+}

@@ -97,8 +97,13 @@ static void change_inst(subject *s, tgi_inst *inst)
     case TGI_INST_IN_RANGE:
         check_counts(s, inst->dim);
         break;
+    case TGI_INST_CARRIED:
+        check_counts(s, inst->bits);
+        check_counts(s, inst->number);
+        break;
     case TGI_INST_POSITION:
     case TGI_INST_LOAD:
+    case TGI_INST_OFFSET:
     case TGI_INST_REDUCED:
         check_counts(s, inst->number);
         break;
@@ -122,6 +127,14 @@ static void change_accesses(subject *s, tgi_kernel_loops *k)
         if (access->index)
             change_stride(s, &access->index_stride);
         check_counts(s, access->shift);
+    }
+    for (size_t i = 0; i < k->offsets.n; i++) {
+        tgi_offset_table *table = &k->offsets.data[i];
+        for (int axis = 0; axis < table->n_axes; axis++) {
+            check_counts(s, table->extent[axis]);
+            change_stride(s, &table->stride[axis]);
+        }
+        check_counts(s, table->memory.raw);
     }
 }
 
@@ -297,6 +310,13 @@ static void of_loop(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, y);
 }
 
+/* in: x [4,40,40,8], w [3,3,8,16] */
+static void of_windows(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_conv2d(in[0], in[1]), tg_cumsum(in[0], 1));
+}
+
 static void subject_begin(subject *s)
 {
     s->key = key_of(s->fu.loops, &no_options);
@@ -310,6 +330,19 @@ static void subject_end(subject *s)
     tgi_strbuf_deinit(&s->key);
     fuse_end(&s->fu);
     check_nothing_is_alive();
+}
+
+Test(code_key, all_of_windows_and_scans_counts)
+{
+    subject s;
+    fuse(&s.fu, of_windows, NO_SYMBOLS, F32(4, 40, 40, 8), F32(3, 3, 8, 16));
+    subject_begin(&s);
+    bool has_table = false;
+    for (size_t i = 0; i < s.fu.loops->kernels.n; i++)
+        has_table |= s.fu.loops->kernels.data[i]->offsets.n > 0;
+    cr_assert(has_table);
+    change_loops(&s);
+    subject_end(&s);
 }
 
 Test(code_key, all_of_loops_over_rows_counts)

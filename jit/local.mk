@@ -261,6 +261,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/columns/llvm_columns.c \
 	jit/llvm/columns/llvm_columns.h \
 	jit/llvm/columns/llvm_columns_wide.c \
+	jit/llvm/emit/llvm_aarch64.c \
 	jit/llvm/emit/llvm_access.c \
 	jit/llvm/emit/llvm_access.h \
 	jit/llvm/emit/llvm_cache_hints.c \
@@ -279,6 +280,7 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_frame.h \
 	jit/llvm/emit/llvm_inst.c \
 	jit/llvm/emit/llvm_inst.h \
+	jit/llvm/emit/llvm_isa.c \
 	jit/llvm/emit/llvm_isa.h \
 	jit/llvm/emit/llvm_kernel_state.h \
 	jit/llvm/emit/llvm_lookup.c \

@@ -9,7 +9,7 @@
 #
 # Sets with_llvm (yes or no), LLVM_CONFIG, LLVM_VERSION, LLVM_CPPFLAGS,
 # LLVM_LDFLAGS, LLVM_LIBS and the conditional HAVE_LLVM; defines
-# TGJIT_HAVE_LLVM.
+# TGJIT_HAVE_LLVM, and TGJIT_LLVM_HAS_AARCH64 if LLVM can compile for it.
 
 # TGJIT_LLVM_WORDS(VARIABLE, SED-SCRIPT, OPTIONS): sets VARIABLE to the words of
 # `llvm-config OPTIONS' that SED-SCRIPT prints.
@@ -53,8 +53,11 @@ AS_IF([test "$with_llvm" != no],
 AS_IF([test "$with_llvm" = yes],
   [TGJIT_LLVM_WORDS([LLVM_CPPFLAGS], [s/^-I/-isystem /p;/^-D/p], [--cppflags])
    TGJIT_LLVM_WORDS([LLVM_LDFLAGS], [/^-L/p], [--ldflags])
+   # AArch64 is optional: functions can be exported for it.
+   llvm_aarch64=`$LLVM_CONFIG --components 2>/dev/null | tr ' ' '\n' | \
+     $SED -n '/^aarch64$/p'`
    TGJIT_LLVM_WORDS([LLVM_LIBS], [/^-l/p],
-     [--libs --system-libs core native passes])
+     [--libs --system-libs core native passes $llvm_aarch64])
 
    save_CPPFLAGS=$CPPFLAGS save_LDFLAGS=$LDFLAGS save_LIBS=$LIBS
    CPPFLAGS="$CPPFLAGS $LLVM_CPPFLAGS"
@@ -66,6 +69,9 @@ AS_IF([test "$with_llvm" = yes],
        [[return LLVMRunPasses(0, "", 0, 0) != 0;]])],
      [], [with_llvm=no])
    AC_MSG_RESULT([$with_llvm])
+   AS_IF([test "$with_llvm,$llvm_aarch64" = yes,aarch64],
+     [AC_DEFINE([TGJIT_LLVM_HAS_AARCH64], [1],
+        [Define to 1 if LLVM has a code generator for AArch64.])])
    CPPFLAGS=$save_CPPFLAGS LDFLAGS=$save_LDFLAGS LIBS=$save_LIBS])
 
 AS_CASE([$wanted_llvm,$with_llvm],

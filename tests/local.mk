@@ -113,6 +113,7 @@ unit_tests = \
 	tests/codegen/test_native \
 	tests/codegen/test_native_host \
 	tests/codegen/test_plugin \
+	tests/codegen/test_relocation \
 	tests/codegen/test_schedule \
 	tests/codegen/test_schedule_verify \
 	tests/codegen/test_team \
@@ -426,6 +427,7 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_check.c \
 	tests/random/random_graph_control.c \
 	tests/random/random_graph_coverage.c \
+	tests/random/random_graph_emit.c \
 	tests/random/random_graph_jit.c \
 	tests/random/random_graph_make.c \
 	tests/random/random_graph_make_control.c \
@@ -554,6 +556,7 @@ TESTS += $(script_tests)
 
 # Scripts too long for `make check', run by `make check-long'.
 LONG_TESTS = \
+	tests/scripts/long-aarch64.sh \
 	tests/scripts/long-cache.sh \
 	tests/scripts/long-compile.sh \
 	tests/scripts/long-conv.sh \

@@ -21,8 +21,9 @@ typedef struct tg_export_options {
 
     const char *symbol; /* name of the C function; NULL: the function's name */
     const char *cpu;    /* minimum CPU of the target, as LLVM names it. NULL:
-                           "x86-64-v3" (AVX2 and FMA); "host": this CPU. This
-                           CPU must support the one selected. */
+                           "x86-64-v3" (AVX2 and FMA); "host": this CPU. An
+                           x86-64 CPU must be supported by this one; others,
+                           such as "neoverse-n1", are AArch64 ones. */
     int vector_bits;    /* 128, 256, 512; 0: automatic */
     tg_export_memory memory;
     int threads; /* maximum per call; 0 and 1: only the caller's thread. With

@@ -322,7 +322,8 @@ void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
     tgi_strbuf_addf(
         out_key, "%s, LLVM %s, %s on %s, %u bits, %zu kernel%s:", TGI_BUILD_ID,
         TGI_LLVM_VERSION, options->cpu && *options->cpu ? options->cpu : "host",
-        tgi_host_cpu(), options->vector_bits, loops->kernels.n,
+        options->host ? options->host : tgi_host_cpu(), options->vector_bits,
+        loops->kernels.n,
         TGI_PLURAL(loops->kernels.n));
     put_ops(out_key, loops);
     tgi_strbuf_add(out_key, "\n");

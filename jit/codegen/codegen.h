@@ -53,6 +53,9 @@ typedef struct tgi_codegen_export {
 
 typedef struct tgi_codegen_options {
     const char *cpu;      /* LLVM's name; NULL: the host */
+    /* The tgi_host_cpu of another machine, which runs the code; NULL: this
+       one. An exported function may run anywhere. */
+    const char *host;
     unsigned vector_bits; /* that the CPU must have; 0: any */
     bool verify;          /* run LLVM's verifier before its passes */
     /* Instrument for AddressSanitizer; fails in a program without it. The

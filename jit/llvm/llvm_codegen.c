@@ -171,7 +171,8 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
 {
     *out = (tgi_codegen){0};
     tgi_llvm_target target;
-    if (!tgi_llvm_target_init(options->cpu, options->vector_bits, &target,
+    if (!tgi_llvm_target_init(options->cpu, options->vector_bits,
+                              options->export || options->host, &target,
                               out->error, sizeof(out->error)))
         return false;
     codegen_impl *o = options->alloc(sizeof(*o));

@@ -16,7 +16,6 @@
 #include "llvm/emit/llvm_target.h"
 
 #include "base/alloc.h"
-#include "base/fpenv.h"
 #include "codegen/entry_abi.h"
 
 typedef struct exporter {
@@ -156,7 +155,7 @@ static LLVMValueRef exchange_fp_mode(exporter *x, LLVMValueRef slot,
     const tgi_llvm_isa *isa = x->k.e->isa;
     LLVMBuilderRef b = x->k.b;
     LLVMTypeRef i32 = x->k.program->i32;
-    LLVMValueRef control = LLVMConstInt(i32, TGI_FPENV_CONTROL, false);
+    LLVMValueRef control = LLVMConstInt(i32, isa->fp_control, false);
     isa->save_fp_mode(b, slot);
     LLVMValueRef now = LLVMBuildLoad2(b, i32, slot, "");
     LLVMValueRef change =
@@ -259,7 +258,7 @@ bool tgi_llvm_export_define(tgi_llvm_program *program, LLVMValueRef entry,
     LLVMValueRef mode_slot = add_alloca(&x, program->i32);
     emit_frame(&x);
     LLVMValueRef before = exchange_fp_mode(
-        &x, mode_slot, LLVMConstInt(program->i32, TGI_FPENV_MODE, false));
+        &x, mode_slot, LLVMConstInt(program->i32, e->isa->fp_mode, false));
     emit_entry_call(&x, entry);
     exchange_fp_mode(&x, mode_slot, before);
     LLVMValueRef failed =

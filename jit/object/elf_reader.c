@@ -102,10 +102,11 @@ static tg_status read_header(tgi_object *object)
         header.e_ehsize != sizeof(header))
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "bad object: not a relocatable 64-bit ELF file");
-    if (tgi_elf_machine == EM_NONE || header.e_machine != tgi_elf_machine)
+    if (!tgi_reloc_knows_machine(header.e_machine))
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
                  "the object is for ELF machine %u, not for this one (%u)",
                  header.e_machine, tgi_elf_machine);
+    object->machine = header.e_machine;
     if (header.e_shentsize != sizeof(Elf64_Shdr) || header.e_shnum == 0 ||
         header.e_shnum >= SHN_LORESERVE ||
         header.e_shstrndx >= header.e_shnum ||

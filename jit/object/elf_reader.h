@@ -23,6 +23,7 @@
 typedef struct tgi_object {
     const unsigned char *bytes;
     size_t n_bytes;
+    uint16_t machine;              /* e_machine: one with relocations */
     size_t section_headers_offset; /* offset of the section headers */
     size_t n_sections;
     Elf64_Shdr section_names, symbols, symbol_names;
@@ -33,7 +34,8 @@ typedef struct tgi_object {
     size_t image_bytes;
 } tgi_object;
 
-/* Verifies everything except relocations. INVALID_ARGUMENT for a malformed
+/* Verifies everything except relocations and whether this machine can run the
+   code. INVALID_ARGUMENT for a malformed
    object, UNSUPPORTED for one that needs features that generated code must not
    use. On success tgi_object_deinit is due. */
 TG_MUST_CHECK tg_status tgi_object_init(tgi_object *object, const void *bytes,
@@ -57,8 +59,8 @@ uint32_t tgi_object_symbol_offset(const tgi_object *object,
 
 /*
  * Writes the relocated image to `image`, image_bytes bytes of zeros. The result
- * is position-independent. Verifies relocations; after a failure the contents
- * are undefined.
+ * may be moved to any multiple of TGI_RELOC_PAGE_BYTES. Verifies relocations;
+ * after a failure the contents are undefined.
  */
 TG_MUST_CHECK tg_status tgi_object_write_image(const tgi_object *object,
                                                unsigned char *image);

@@ -117,7 +117,13 @@ tg_status tgi_image_load(const void *bytes, size_t n_bytes,
     *out_image = NULL;
     tgi_object object;
     TGI_TRY(tgi_object_init(&object, bytes, n_bytes));
-    const tg_status status = load(&object, out_image);
+    const tg_status status =
+        object.machine == tgi_elf_machine
+            ? load(&object, out_image)
+            : tgi_error_set(
+                  TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
+                  "the object is for ELF machine %u, not for this one (%u)",
+                  object.machine, tgi_elf_machine);
     tgi_object_deinit(&object);
     return status;
 }

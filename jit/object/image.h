@@ -8,7 +8,7 @@
  * (elf_reader.c), copy and relocate (image_write.c), make executable
  * (executable_pages.c). The object must be compiled with the position-
  * independent relocation model, and its functions must be internal, hidden or
- * dso_local; then all relocations are PC-relative.
+ * dso_local; then all relocations are PC-relative, or relative to a page.
  *
  * An image is immutable. All functions are thread-safe.
  */

@@ -47,7 +47,7 @@ static tg_status apply_relocation(const tgi_object *object, size_t target,
     const Elf64_Sym symbol = tgi_object_symbol(object, symbol_index);
     const char *symbol_name = display_name(object, &symbol);
 
-    const tgi_reloc_kind *kind = tgi_reloc_find(type);
+    const tgi_reloc_kind *kind = tgi_reloc_find(object->machine, type);
     if (!kind)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
                  "generated code has a relocation of unknown type %u in %.64s "
@@ -71,10 +71,10 @@ static tg_status apply_relocation(const tgi_object *object, size_t target,
 
     const uint32_t from =
         object->load_offsets[target] + (uint32_t)reloc->r_offset;
-    int64_t distance;
-    if (!tgi_checked_add((int64_t)to - (int64_t)from, reloc->r_addend,
-                         &distance) ||
-        !kind->store(image + from, distance))
+    int64_t reference, distance;
+    if (!tgi_checked_add((int64_t)to, reloc->r_addend, &reference) ||
+        !tgi_checked_sub(reference, (int64_t)from, &distance) ||
+        !kind->store(image + from, (int64_t)from, reference))
         TGI_FAIL(TG_ERROR_OVERFLOW, TGI_NO_SITE,
                  "a relocation %s in %.64s by '%.128s' is out of range",
                  kind->name, section_name, symbol_name);

@@ -2,7 +2,8 @@
 /*
  * host_cpu.c - see host_cpu.h. On x86 the text has the model, every CPUID
  * feature word that LLVM reads, and the register sets that the operating system
- * saves. On other machines nothing is compiled or cached.
+ * saves. On AArch64 it has the model and the features that the operating system
+ * reports. On other machines nothing is compiled or cached.
  */
 #include "target/host_cpu.h"
 
@@ -50,6 +51,25 @@ static void identify_cpu(void)
              more.edx, newest.eax, newest.edx, save.eax, trace.ebx, locker.ebx,
              avx10.ebx, amd.ecx, amd.edx, amd_more.ebx,
              saved_registers(&basic));
+}
+
+#elif defined(__aarch64__)
+
+#include <sys/auxv.h>
+
+/* The kernel lets programs read MIDR_EL1 if it reports this feature. */
+#ifndef HWCAP_CPUID
+#define HWCAP_CPUID (1 << 11)
+#endif
+
+static void identify_cpu(void)
+{
+    const unsigned long features = getauxval(AT_HWCAP);
+    unsigned long model = 0;
+    if (features & HWCAP_CPUID)
+        __asm__("mrs %0, midr_el1" : "=r"(model));
+    snprintf(text, sizeof(text), "aarch64-%lx-%lx-%lx", model, features,
+             getauxval(AT_HWCAP2));
 }
 
 #else

@@ -8,7 +8,7 @@
 
 /* -- Instruction sets ------------------------------------------------------ */
 
-/* With the caches of typical CPUs. */
+/* In the order of tgi_isa, with the caches of typical CPUs. */
 static const tgi_target instruction_sets[] = {
     {.name = "sse",
      .min_vector_bits = 128,
@@ -52,8 +52,6 @@ static const tgi_target instruction_sets[] = {
      .last_level_bytes = 32 << 20},
 };
 
-enum { SSE, AVX2, AVX512 };
-
 bool tgi_target_by_name(const char *name, tgi_target *out)
 {
     const size_t n = sizeof(instruction_sets) / sizeof(instruction_sets[0]);
@@ -67,28 +65,34 @@ bool tgi_target_by_name(const char *name, tgi_target *out)
 
 /* -- CPUs ------------------------------------------------------------------ */
 
-static bool has_avx512(const char *cpu)
+static tgi_isa host_isa(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    const bool has_avx512 = __builtin_cpu_supports("avx512f") &&
+                            __builtin_cpu_supports("avx512bw") &&
+                            __builtin_cpu_supports("avx512cd") &&
+                            __builtin_cpu_supports("avx512dq") &&
+                            __builtin_cpu_supports("avx512vl");
+    return has_avx512 ? TGI_ISA_AVX512 : TGI_ISA_AVX2;
+#else
+    return TGI_ISA_NEON;
+#endif
+}
+
+static tgi_isa cpu_isa(const char *cpu)
 {
     static const struct {
         const char *name;
-        bool has_avx512;
+        tgi_isa isa;
     } cpus[] = {
-#define CPU(id, name, has_avx512) {name, has_avx512},
+#define CPU(id, name, isa) {name, TGI_ISA_##isa},
 #include "target/cpu.def"
 #undef CPU
     };
     for (size_t i = 1; cpu && i < sizeof(cpus) / sizeof(cpus[0]); i++)
         if (!strcmp(cpu, cpus[i].name))
-            return cpus[i].has_avx512;
-#if defined(__x86_64__) || defined(__i386__)
-    return __builtin_cpu_supports("avx512f") &&
-           __builtin_cpu_supports("avx512bw") &&
-           __builtin_cpu_supports("avx512cd") &&
-           __builtin_cpu_supports("avx512dq") &&
-           __builtin_cpu_supports("avx512vl");
-#else
-    return false;
-#endif
+            return cpus[i].isa;
+    return host_isa();
 }
 
 /* Hypervisors report the last-level cache of a whole socket (260 MiB for two
@@ -100,17 +104,27 @@ enum { MAX_LAST_LEVEL_BYTES = 32 << 20 };
    that cores share. */
 enum { MIN_L2_BYTES = 256 << 10, MAX_L2_BYTES = 4 << 20 };
 
-void tgi_target_init(const char *cpu, unsigned vector_bits, tgi_target *out)
+/* Not on AArch64: its systems often do not report the sizes, and code for it
+   is compiled on other machines. */
+static void use_caches_of_host(tgi_target *target)
 {
-    /* A narrower width stands for a CPU that has no wider one. */
-    const bool can_be_512 = !vector_bits || vector_bits == 512;
-    *out = instruction_sets[can_be_512 && has_avx512(cpu) ? AVX512 : AVX2];
-    if (vector_bits)
-        out->min_vector_bits = out->max_vector_bits = vector_bits;
     const int64_t l2_bytes = tgi_cpu_l2_bytes();
     if (l2_bytes >= MIN_L2_BYTES && l2_bytes <= MAX_L2_BYTES)
-        out->l2_bytes = l2_bytes;
-    out->last_level_bytes = tgi_cpu_cache_bytes();
-    if (out->last_level_bytes > MAX_LAST_LEVEL_BYTES)
-        out->last_level_bytes = MAX_LAST_LEVEL_BYTES;
+        target->l2_bytes = l2_bytes;
+    target->last_level_bytes = tgi_cpu_cache_bytes();
+    if (target->last_level_bytes > MAX_LAST_LEVEL_BYTES)
+        target->last_level_bytes = MAX_LAST_LEVEL_BYTES;
+}
+
+void tgi_target_init(const char *cpu, unsigned vector_bits, tgi_target *out)
+{
+    tgi_isa isa = cpu_isa(cpu);
+    /* A narrower width stands for a CPU that has no wider one. */
+    if (isa == TGI_ISA_AVX512 && vector_bits && vector_bits != 512)
+        isa = TGI_ISA_AVX2;
+    *out = instruction_sets[isa];
+    if (vector_bits)
+        out->min_vector_bits = out->max_vector_bits = vector_bits;
+    if (isa != TGI_ISA_NEON)
+        use_caches_of_host(out);
 }

@@ -10,6 +10,14 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Instruction sets of vectors. */
+typedef enum tgi_isa {
+    TGI_ISA_SSE,
+    TGI_ISA_AVX2, /* and FMA */
+    TGI_ISA_AVX512,
+    TGI_ISA_NEON /* of AArch64, always with FMA */
+} tgi_isa;
+
 typedef struct tgi_target {
     const char *name; /* of the instruction set, for dumps; static */
     /* Of the registers of a kernel: the least and the greatest width. */

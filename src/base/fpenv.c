@@ -1,32 +1,64 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fpenv.c - the floating-point mode. On x86, the control bits of MXCSR; the
- * sticky flags are preserved. Elsewhere only the rounding direction, as
- * <fenv.h> has no portable access to the rest.
+ * fpenv.c - the floating-point mode: the control bits of MXCSR (x86) or FPCR
+ * (AArch64). The sticky flags are preserved. Elsewhere only the rounding
+ * direction, as <fenv.h> has no portable access to the rest.
  */
 #include "base/fpenv.h"
+
+#if defined(__SSE__) || defined(__aarch64__)
 
 #ifdef __SSE__
 
 #include <xmmintrin.h>
 
+enum { CONTROL = TGI_MXCSR_CONTROL, MODE = TGI_MXCSR_MODE };
+
+static uint32_t read_register(void)
+{
+    return _mm_getcsr();
+}
+
+static void write_register(uint32_t value)
+{
+    _mm_setcsr(value);
+}
+
+#else
+
+enum { CONTROL = TGI_FPCR_CONTROL, MODE = TGI_FPCR_MODE };
+
+static uint32_t read_register(void)
+{
+    uint64_t value;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(value));
+    return (uint32_t)value;
+}
+
+/* "memory" keeps loads and stores, and with them arithmetic, in order. */
+static void write_register(uint32_t value)
+{
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)value) : "memory");
+}
+
+#endif
+
 static void set_control_bits(uint32_t current, uint32_t wanted)
 {
-    if (((current ^ wanted) & TGI_FPENV_CONTROL) != 0)
-        _mm_setcsr((current & ~TGI_FPENV_CONTROL) |
-                   (wanted & TGI_FPENV_CONTROL));
+    if (((current ^ wanted) & CONTROL) != 0)
+        write_register((current & ~(uint32_t)CONTROL) | (wanted & CONTROL));
 }
 
 uint32_t tgi_fpenv_begin(void)
 {
-    const uint32_t saved = _mm_getcsr();
-    set_control_bits(saved, TGI_FPENV_MODE);
+    const uint32_t saved = read_register();
+    set_control_bits(saved, MODE);
     return saved;
 }
 
 void tgi_fpenv_end(uint32_t saved)
 {
-    set_control_bits(_mm_getcsr(), saved);
+    set_control_bits(read_register(), saved);
 }
 
 #else

@@ -11,8 +11,13 @@
 
 /* x86: the control bits of MXCSR (DAZ, six exception masks, rounding, FTZ; the
    other bits are sticky flags), and their values in our mode. */
-#define TGI_FPENV_CONTROL 0xffc0u
-#define TGI_FPENV_MODE 0x1f80u
+#define TGI_MXCSR_CONTROL 0xffc0u
+#define TGI_MXCSR_MODE 0x1f80u
+
+/* AArch64: those of FPCR (AHP, DN, FZ, rounding, FZ16, six exception traps,
+   NEP, AH, FIZ; the rest is reserved). */
+#define TGI_FPCR_CONTROL 0x07c89f07u
+#define TGI_FPCR_MODE 0u
 
 /* Sets the mode; returns the previous one, for tgi_fpenv_end. */
 uint32_t tgi_fpenv_begin(void);

@@ -40,8 +40,8 @@ static tgi_ref unit_interval(tgi_builder *b, tg_dtype dtype, tgi_ref bits,
                     uint_constant(b, word_dtype, is_double ? 11 : 8));
     upper = tgi_build_2(b, TGI_OP_ADD, upper,
                         uint_constant(b, word_dtype, (uint64_t)offset));
-    return tgi_build_2(b, TGI_OP_MUL, tgi_build_cast(b, upper, dtype),
-                       float_constant(b, dtype, is_double ? 0x1p-53 : 0x1p-24));
+    tgi_ref unit = float_constant(b, dtype, is_double ? 0x1p-53 : 0x1p-24);
+    return tgi_build_2(b, TGI_OP_MUL, tgi_build_cast(b, upper, dtype), unit);
 }
 
 /* The two halves of the words of normal numbers: u32 pairs from u64 elements
@@ -95,15 +95,18 @@ tgi_ref tgi_build_random(tgi_builder *b, bool is_normal, tg_dtype dtype,
 
     tgi_ref low, high;
     split_words(b, dtype, key, offset, rank, dims, &low, &high);
+    /* One node per statement: C does not define the order in which arguments
+       are evaluated, but the graph must not depend on the C compiler. */
+    tgi_ref factor = float_constant(b, dtype, -2);
     tgi_ref radius = tgi_build_1(
         b, TGI_OP_SQRT,
         tgi_build_2(b, TGI_OP_MUL,
                     tgi_build_1(b, TGI_OP_LOG,
                                 unit_interval(b, dtype, low, 1)),
-                    float_constant(b, dtype, -2)));
-    tgi_ref angle =
-        tgi_build_2(b, TGI_OP_MUL, unit_interval(b, dtype, high, 0),
-                    float_constant(b, dtype, 6.283185307179586476925));
+                    factor));
+    tgi_ref turn = float_constant(b, dtype, 6.283185307179586476925);
+    tgi_ref angle = tgi_build_2(b, TGI_OP_MUL,
+                                unit_interval(b, dtype, high, 0), turn);
     return tgi_build_2(b, TGI_OP_MUL, radius,
                        tgi_build_1(b, TGI_OP_COS, angle));
 }

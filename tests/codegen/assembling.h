@@ -31,7 +31,8 @@ static inline void assemble_at(int line, assembled *as, const char *name,
     static const char cpu[] = "x86-64-v3";
     char reason[256];
     tgi_llvm_target target;
-    if (!tgi_llvm_target_init(cpu, 0, &target, reason, sizeof(reason)))
+    if (!tgi_llvm_target_init(cpu, 0, false, &target, reason,
+                              sizeof(reason)))
         cr_skip_test("%s", reason);
     const tgi_codegen_options options = {.cpu = cpu,
                                          .vector_bits = 8 * REGISTER_BYTES,

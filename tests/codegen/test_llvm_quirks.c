@@ -35,7 +35,8 @@ static void compile_for(const char *cpu, const char *ir, const char *passes,
 {
     char reason[256], *message = NULL;
     tgi_llvm_target target;
-    if (!tgi_llvm_target_init(cpu, 0, &target, reason, sizeof(reason)))
+    if (!tgi_llvm_target_init(cpu, 0, false, &target, reason,
+                              sizeof(reason)))
         cr_skip_test("%s", reason);
     LLVMSetTargetMachineAsmVerbosity(target.machine, true);
     LLVMContextRef context = LLVMContextCreate();
@@ -334,7 +335,8 @@ static void tune_for_zen(LLVMValueRef function)
 static void tune_for_zen_and_skip(LLVMValueRef function)
 {
     tune_for_zen(function);
-    tgi_llvm_quirk_skip_post_ra_scheduler(tgi_llvm_isa_of_cpu(false), function);
+    tgi_llvm_quirk_skip_post_ra_scheduler(tgi_llvm_isa_of(TGI_ISA_AVX2),
+                                          function);
 }
 
 Test(llvm_quirks, models_of_amd_have_a_post_ra_scheduler)

@@ -16,7 +16,7 @@ static bool find(const char *cpu, unsigned bits, tgi_llvm_target *out)
 {
     *reason = '\0';
     const bool is_found =
-        tgi_llvm_target_init(cpu, bits, out, reason, sizeof(reason));
+        tgi_llvm_target_init(cpu, bits, false, out, reason, sizeof(reason));
     cr_assert_eq(is_found, *reason == '\0', "%s", reason);
     return is_found;
 }
@@ -51,7 +51,7 @@ Test(llvm_target, a_lesser_cpu_has_a_machine_of_its_own)
     tgi_llvm_target target;
     cr_assert(find("x86-64-v3", 128, &target), "%s", reason);
     cr_expect_neq(target.machine, best.machine);
-    cr_expect_not(target.isa->has_512_bits);
+    cr_expect_eq(target.isa->max_vector_bits, 256);
 }
 
 Test(llvm_target, a_cpu_without_avx2_or_unknown_is_refused)
@@ -71,8 +71,8 @@ Test(llvm_target, unsupported_features_are_refused)
 {
     const tgi_llvm_target best = host();
     tgi_llvm_target target;
-    cr_expect_eq(find("x86-64-v4", 0, &target), best.isa->has_512_bits);
-    cr_expect_eq(find(NULL, 512, &target), best.isa->has_512_bits);
+    cr_expect_eq(find("x86-64-v4", 0, &target), best.isa->max_vector_bits == 512);
+    cr_expect_eq(find(NULL, 512, &target), best.isa->max_vector_bits == 512);
     cr_expect_not(find("x86-64-v3", 512, &target));
     /* No CPU has both Intel's and AMD's features. */
     const bool is_intel = find("skylake", 0, &target);
@@ -87,6 +87,22 @@ Test(llvm_target, vectors_have_128_or_256_or_512_bits)
         if (bits != 128 && bits != 256 && bits != 512)
             cr_assert_not(find(NULL, bits, &target));
     cr_expect(find(NULL, 128, &target));
+}
+
+Test(llvm_target, code_for_aarch64_is_only_for_other_machines)
+{
+    host();
+    tgi_llvm_target target;
+    cr_expect_not(find("neoverse-n1", 0, &target));
+    cr_expect(strstr(reason, "neoverse-n1"), "%s", reason);
+    if (!tgi_llvm_target_init("neoverse-n1", 128, true, &target, reason,
+                              sizeof(reason)))
+        cr_skip_test("%s", reason); /* no such back end */
+    cr_expect_eq(target.isa, tgi_llvm_isa_of(TGI_ISA_NEON));
+    cr_expect(strstr(target.triple, "aarch64"));
+    cr_expect_not(tgi_llvm_target_init("neoverse-n1", 256, true, &target,
+                                       reason, sizeof(reason)));
+    cr_expect(strstr(reason, "no 256-bit vectors"), "%s", reason);
 }
 
 /* -- Compiling ------------------------------------------------------------- */

@@ -27,6 +27,7 @@
  *   random_graph_coverage.c  coverage of ops and dtypes
  *   random_graph_structure.c coverage of structures of graphs and loops
  *   random_graph_minimise.c  shortens failing strings
+ *   random_graph_emit.c      compiles for another machine
  *   random_graph_repro.c     writes a run as a C program
  *   random_graph_work.c      checks strings by number
  *   random_graphs.c          the program
@@ -68,6 +69,11 @@ typedef struct rg_settings {
     const char *cache;                 /* JIT: a cache directory, in which case
                                           everything is repeated with the cached
                                           code; or NULL */
+    bool is_filled;                    /* JIT: `cache` has all code, of another
+                                          machine; nothing is compiled */
+    const char *emits_for;             /* JIT: the tgi_host_cpu of a machine for
+                                          which code is compiled into `cache`;
+                                          nothing is run. Or NULL */
     const char *repro;                 /* JIT: the file that each run is written
                                           to, as a C program, before it begins;
                                           or NULL */
@@ -411,6 +417,7 @@ tg_status rg_session_trace(rg_session *s, int size, tg_concrete **out_concrete);
    variables, printed text. */
 typedef struct rg_outcome {
     tg_status status;
+    uint64_t n_elements; /* of results and variables */
     char message[256]; /* "" on success */
     TGI_VEC(char) bytes;
     TGI_VEC(struct rg_part {
@@ -506,6 +513,9 @@ typedef struct rg_coverage {
     uint64_t n_native, n_programs, n_large_sizes;
     uint64_t n_runs, n_team_runs, n_parallel_runs;
     uint64_t n_found;
+    /* Elements of results and variables that were compared in runs by a team,
+       objects emitted for another machine. */
+    uint64_t n_elements, n_emitted;
     /* Graphs with branches and loops that cannot be compiled. */
     uint64_t n_refused_graphs;
 } rg_coverage;
@@ -578,6 +588,10 @@ bool rg_check(const rg_settings *settings, const uint8_t *bytes, size_t n,
 
 /* Entry point for fuzzers: aborts on failure. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+/* Compiles a trace for calls whose extents have these values, for the machine
+   of settings->emits_for, and saves the code in the cache. */
+bool rg_emit(rg_checker *c, tg_concrete *trace, const int64_t *values);
 
 /* Writes the run of a trace in one size as a C program, if requested and if the
    trace makes no host calls. */

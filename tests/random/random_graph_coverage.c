@@ -114,8 +114,8 @@ void rg_coverage_print(const rg_coverage *coverage, rg_mode mode)
     if (mode == RG_JIT)
         printf("%llu graphs native, %llu not, with branches or loops that "
                "cannot be compiled; %llu programs (%llu sizes too large); "
-               "%llu runs, %llu by a team, %llu parallel; %llu programs "
-               "from the cache\n",
+               "%llu runs, %llu by a team, %llu parallel, of %llu elements; "
+               "%llu programs from the cache, %llu emitted\n",
                (unsigned long long)coverage->n_native,
                (unsigned long long)coverage->n_refused_graphs,
                (unsigned long long)coverage->n_programs,
@@ -123,7 +123,9 @@ void rg_coverage_print(const rg_coverage *coverage, rg_mode mode)
                (unsigned long long)coverage->n_runs,
                (unsigned long long)coverage->n_team_runs,
                (unsigned long long)coverage->n_parallel_runs,
-               (unsigned long long)coverage->n_found);
+               (unsigned long long)coverage->n_elements,
+               (unsigned long long)coverage->n_found,
+               (unsigned long long)coverage->n_emitted);
 }
 
 /* Passes remove calls, stop_gradient and abs of unsigned integers from every

@@ -9,7 +9,9 @@
  *   - so does the same code with teams of all sizes, with all kernels split
  *     that can be, and fails with the same message;
  *   - nothing outside its buffers is touched, and no argument is written;
- *   - with a cache, all of this again, and nothing is compiled again.
+ *   - with a cache, all of this again, and nothing is compiled again; with a
+ *     filled one, which has the code of another machine (random_graph_emit.c),
+ *     all of this once.
  *
  * Mode loops is the same with a random subset of the optional loop passes left
  * out of each program.
@@ -177,6 +179,7 @@ static bool check_teams(subject *of, int size, const rg_outcome *expected)
         write_repro(of, size, native.n_threads);
         good = check_team(of, &native, expected, &team);
         coverage->n_runs++;
+        coverage->n_elements += expected->n_elements;
         coverage->n_team_runs += team > 1;
         coverage->n_parallel_runs += team > 1 && is_split;
     }
@@ -212,6 +215,26 @@ static bool check_call(subject *of, int size, const rg_outcome *expected)
     const char *difference = rg_outcome_difference(expected, &outcome);
     bool good = !*difference || fail(of, size, expected, "a call", difference);
     rg_outcome_deinit(&outcome);
+    return good;
+}
+
+/* Compiles for another machine, as check_size would for this one. */
+static bool emit_size(subject *of, int size)
+{
+    if (size > 0 && (is_too_large(&of->raw, of->raw_trace, size) ||
+                     is_too_large(&of->native, of->trace, size)))
+        return true;
+    rg_outcome expected;
+    rg_run_graph(&of->raw, of->raw_trace, of->raw_trace->graph, size,
+                 &expected);
+    const bool is_refused = !rg_may_end(expected.status);
+    rg_outcome_deinit(&expected);
+    if (is_refused)
+        return true;
+    int64_t *values =
+        values_of(&of->native, of->trace, of->trace->graph->dims, size);
+    const bool good = !values || rg_emit(of->c, of->trace, values);
+    tgi_free(values);
     return good;
 }
 
@@ -319,10 +342,11 @@ static bool check_trace(rg_checker *c, rg_generality generality, bool is_warm,
         const int n_sizes = is_refused ? 0 : is_general ? RG_SIZES : 1;
         *out_native = good && !is_refused;
         for (int size = 0; size < n_sizes && good; size++)
-            good = check_size(&of, size);
-        if (good && settings->cache)
+            good = settings->emits_for ? emit_size(&of, size)
+                                       : check_size(&of, size);
+        if (good && settings->cache && !settings->emits_for)
             good = check_found(&of, &before, is_warm);
-        if (good && !is_warm)
+        if (good && (!is_warm || settings->is_filled))
             c->coverage->n_programs += of.trace->variants.list.n;
         c->coverage->n_general += is_general;
         tg_concrete_release(of.trace);
@@ -342,7 +366,8 @@ static bool check_schedule(rg_checker *c, rg_generality generality, int number)
     bool is_native;
     snprintf(text, sizeof(text), "%u", seed);
     setenv("TGJIT_SCHEDULE_SEED", text, true);
-    const bool good = check_trace(c, generality, false, &is_native);
+    const bool good =
+        check_trace(c, generality, c->settings->is_filled, &is_native);
     unsetenv("TGJIT_SCHEDULE_SEED");
     const size_t n = strlen(c->failure->what);
     if (!good)
@@ -359,9 +384,11 @@ bool rg_check_jit(rg_checker *c)
         c->program->seed / 8 % 2 && rg_program_has_unknowns(c->program);
     const rg_generality generality = is_general ? RG_GENERAL : RG_EXACT;
     bool is_native = false;
-    bool good =
-        check_trace(c, generality, false, &is_native) &&
-        (!c->settings->cache || check_trace(c, generality, true, &is_native));
+    const bool is_filled = c->settings->is_filled;
+    const bool has_again =
+        c->settings->cache && !is_filled && !c->settings->emits_for;
+    bool good = check_trace(c, generality, is_filled, &is_native) &&
+                (!has_again || check_trace(c, generality, true, &is_native));
     for (int i = 0; i < c->settings->n_schedules && good && is_native; i++)
         good = check_schedule(c, generality, i);
     c->coverage->n_native += good && is_native;

@@ -61,6 +61,7 @@ static void add_elements(rg_outcome *o, const rg_type *type, const void *data)
         add_bytes(o, "", 1);
     size_t at = o->bytes.n;
     add_bytes(o, data, rg_size(type));
+    o->n_elements += (uint64_t)rg_count(type);
     if (o->bytes.n > at)
         rg_unify_nans((tg_dtype)type->dtype, o->bytes.data + at,
                       rg_count(type));

@@ -65,7 +65,10 @@ static void print_settings(FILE *out, const rg_settings *settings)
     if (settings->n_schedules)
         fprintf(out, " --schedules %d", settings->n_schedules);
     if (settings->cache)
-        fprintf(out, " --cache %s", settings->cache);
+        fprintf(out, " --%s %s", settings->is_filled ? "filled" : "cache",
+                settings->cache);
+    if (settings->emits_for)
+        fprintf(out, " --emit %s", settings->emits_for);
     if (settings->planted)
         fprintf(out, " --plant%s %s", settings->plants_crash ? "-crash" : "",
                 tgi_op_table[settings->planted].name);
@@ -152,7 +155,9 @@ static void report_failure(const rg_settings *asked, uint8_t *bytes, size_t n,
     rg_settings written = *asked, *const settings = &written;
     settings->control = rg_has_control(asked, bytes, n) ? RG_CONTROL_ALL
                                                         : RG_CONTROL_NONE;
-    n = rg_minimise(settings, bytes, n);
+    /* A filled cache has no code for other programs. */
+    if (!settings->is_filled)
+        n = rg_minimise(settings, bytes, n);
     if (settings->mode == RG_JIT) {
         repro_path(settings, name, path, sizeof(path));
         unlink(path);

@@ -12,6 +12,11 @@
  *                       128,256,512. Those that the host lacks are skipped
  *   --schedules N       mode jit: repeat with N random schedules
  *   --cache DIR         mode jit: repeat with code cached in DIR
+ *   --emit HOST         mode jit: compile the graphs for the CPU TGJIT_CPU of
+ *                       another machine, into the cache; run nothing
+ *   --filled DIR        mode jit: run the code that --emit has put into DIR;
+ *                       compile nothing
+ *   --print-host        print this machine's HOST
  *   --seed S            a graph is identified by its seed and number
  *   --count N           number of graphs
  *   --only K            only graph K, minimised if it fails
@@ -43,6 +48,7 @@
 #include "support/vector_widths.h"
 #include "support/watched.h"
 #include "support/workers.h"
+#include "target/host_cpu.h"
 
 enum { ENOUGH_FOR_COVERAGE = 20000, SKIPPED = 77 };
 
@@ -138,7 +144,8 @@ static int usage(void)
           "           [--failures N] [--only K] [--bytes HEX] [--corpus DIR]\n"
           "           [--jobs N] [--verbose] [--repro-dir DIR]\n"
           "           [--cache DIR] [--schedules N] [--plant OP]\n"
-          "           [--plant-crash OP]\n",
+          "           [--plant-crash OP] [--emit HOST] [--filled DIR]\n"
+          "           [--print-host]\n",
           stderr);
     return 2;
 }
@@ -248,6 +255,10 @@ static bool parse_value(const char *name, const char *value, options *o)
         o->corpus = value;
     else if (strcmp(name, "--cache") == 0)
         settings->cache = value;
+    else if (strcmp(name, "--filled") == 0)
+        settings->cache = value, settings->is_filled = true;
+    else if (strcmp(name, "--emit") == 0)
+        settings->emits_for = value;
     else if (strcmp(name, "--repro-dir") == 0)
         settings->repro_dir = value;
     else
@@ -267,6 +278,10 @@ static bool parse(int argc, char **argv, options *o)
     }
     if (o->work.settings.mode == RG_PASSES)
         o->work.n_widths = 1;
+    if (o->work.settings.emits_for && !o->work.settings.cache) {
+        fputs("random-graphs: --emit needs --cache\n", stderr);
+        return false;
+    }
     return true;
 }
 
@@ -291,9 +306,11 @@ static void check_all(const options *o, rg_totals *totals)
     rg_work_all(&o->work, totals);
     rg_coverage_print(coverage, mode);
     if (coverage->n_graphs >= ENOUGH_FOR_COVERAGE &&
+        !o->work.settings.emits_for &&
         rg_coverage_holes(coverage, mode))
         totals->n_failed++;
-    if (mode == RG_JIT && missed_teams(&o->work, coverage)) {
+    if (mode == RG_JIT && !o->work.settings.emits_for &&
+        missed_teams(&o->work, coverage)) {
         printf("no run was parallel\n");
         totals->n_failed++;
     }
@@ -310,11 +327,15 @@ int main(int argc, char **argv)
                           .count = 10000,
                           .max_failures = 20,
                           .n_jobs = workers_default_jobs()}};
+    if (argc == 2 && strcmp(argv[1], "--print-host") == 0) {
+        printf("%s\n", tgi_host_cpu());
+        return 0;
+    }
     if (!parse(argc, argv, &o))
         return usage();
     if (o.work.settings.mode == RG_JIT) {
         wait_passively(argv);
-        if (!can_compile())
+        if (!o.work.settings.is_filled && !can_compile())
             return SKIPPED;
         skip_missing_widths(&o.work);
         setenv("TGJIT_GRAIN", "0", true);

@@ -24,7 +24,8 @@ typedef struct compiling {
 static inline void compiling_begin(compiling *c)
 {
     char reason[256];
-    if (!tgi_llvm_target_init(NULL, 0, &c->target, reason, sizeof(reason)))
+    if (!tgi_llvm_target_init(NULL, 0, false, &c->target, reason,
+                              sizeof(reason)))
         cr_skip_test("%s", reason);
     LLVMContextRef context = LLVMContextCreate();
     c->module = LLVMModuleCreateWithNameInContext("test", context);

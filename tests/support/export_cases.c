@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * export_cases.c - export-cases FOLDER: exports functions of many kinds to the
- * folder and writes main.c there, a program that calls each with the data of an
- * interpreted call and compares the bytes. check-export.sh compiles and runs
- * it.
+ * export_cases.c - export-cases FOLDER [CPU]: exports functions of many kinds to
+ * the folder and writes main.c there, a program that calls each with the data of
+ * an interpreted call and compares the bytes. check-export.sh compiles and runs
+ * it; long-aarch64.sh does for another machine.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -411,7 +411,8 @@ static void put_check(run *r, tg_concrete *f)
     put("}\n\n");
 }
 
-static void write_case(const test_case *test, const char *folder)
+static void write_case(const test_case *test, const char *folder,
+                       const char *cpu)
 {
     tg_context_options context_options = TG_CONTEXT_OPTIONS_INIT;
     context_options.jit = "off";
@@ -433,6 +434,7 @@ static void write_case(const test_case *test, const char *folder)
     options.symbol = test->name;
     options.memory = test->memory;
     options.threads = test->threads;
+    options.cpu = cpu;
     if (tg_concrete_export(f, path, &options))
         die(test->name);
     put_check(&r, f);
@@ -456,15 +458,37 @@ static const char head[] =
     "#include <stdint.h>\n"
     "#include <stdio.h>\n"
     "#include <string.h>\n"
-    "#include <xmmintrin.h>\n"
     "\n"
+    "#ifdef __aarch64__\n"
+    "enum { MODE = 0x1800000 };\n"
+    "static uint64_t get_mode(void)\n"
+    "{\n"
+    "    uint64_t mode;\n"
+    "    __asm__ volatile(\"mrs %0, fpcr\" : \"=r\"(mode));\n"
+    "    return mode;\n"
+    "}\n"
+    "static void set_mode(uint64_t mode)\n"
+    "{\n"
+    "    __asm__ volatile(\"msr fpcr, %0\" : : \"r\"(mode));\n"
+    "}\n"
+    "#else\n"
+    "#include <xmmintrin.h>\n"
     "enum { MODE = 0xbfc0 };\n"
+    "static uint64_t get_mode(void)\n"
+    "{\n"
+    "    return _mm_getcsr() & 0xffc0;\n"
+    "}\n"
+    "static void set_mode(uint64_t mode)\n"
+    "{\n"
+    "    _mm_setcsr((unsigned)mode);\n"
+    "}\n"
+    "#endif\n"
     "static int n_checks, n_bad;\n"
     "\n"
     "static void check(const char *what, int is_good)\n"
     "{\n"
     "    n_checks++;\n"
-    "    if (is_good && (_mm_getcsr() & 0xffc0) == MODE)\n"
+    "    if (is_good && get_mode() == MODE)\n"
     "        return;\n"
     "    n_bad++;\n"
     "    printf(\"%s: wrong\\n\", what);\n"
@@ -475,7 +499,7 @@ int main(int argc, char **argv)
 {
     enum { N = sizeof(cases) / sizeof(*cases) };
     char path[4096];
-    if (argc != 2)
+    if (argc != 2 && argc != 3)
         return 2;
     snprintf(path, sizeof(path), "%s/main.c", argv[1]);
     out = fopen(path, "w");
@@ -483,8 +507,8 @@ int main(int argc, char **argv)
         return 1;
     put("%s", head);
     for (size_t i = 0; i < N; i++)
-        write_case(&cases[i], argv[1]);
-    put("int main(void)\n{\n    _mm_setcsr(MODE);\n");
+        write_case(&cases[i], argv[1], argv[2]);
+    put("int main(void)\n{\n    set_mode(MODE);\n");
     for (size_t i = 0; i < N; i++)
         put("    check_%s();\n", cases[i].name);
     put("    printf(\"%%d checks, %%d bad\\n\", n_checks, n_bad);\n"

@@ -26,6 +26,17 @@ Test(target, the_widest_vectors_follow_from_the_cpu)
     cr_expect_eq(target.n_registers, 32);
 }
 
+Test(target, a_cpu_of_aarch64_does_not_depend_on_the_host)
+{
+    tgi_target target, typical;
+    tgi_target_init("neoverse-n1", 0, &target);
+    cr_assert(tgi_target_by_name("neon", &typical));
+    cr_expect_str_eq(target.name, "neon");
+    cr_expect_eq(target.max_vector_bits, 128);
+    cr_expect_eq(target.l2_bytes, typical.l2_bytes);
+    cr_expect_eq(target.last_level_bytes, typical.last_level_bytes);
+}
+
 Test(target, a_huge_last_level_cache_is_not_believed)
 {
     tgi_target target;

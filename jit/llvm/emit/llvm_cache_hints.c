@@ -42,7 +42,7 @@ void tgi_llvm_non_temporal_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
 
 void tgi_llvm_non_temporal_fence(tgi_llvm_kernel *k)
 {
-    if (!k->uses_non_temporal)
+    if (!k->uses_non_temporal || !k->e->isa->store_fence)
         return;
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, k->uses_non_temporal);

@@ -14,7 +14,8 @@ bool tgi_llvm_is_non_temporal(const tgi_llvm_kernel *k,
 void tgi_llvm_non_temporal_mark(const tgi_llvm_kernel *k, LLVMValueRef store,
                                 unsigned bytes);
 
-/* Before a kernel returns: a store fence, if it had non-temporal stores. */
+/* Before a kernel returns: a store fence, if it had non-temporal stores and
+   the target needs one. */
 void tgi_llvm_non_temporal_fence(tgi_llvm_kernel *k);
 
 /* Prefetches `bytes` from an address on, which may lie outside any buffer. */

@@ -70,7 +70,8 @@ bool tgi_llvm_quirk_divides_by_lane(const tgi_llvm_emitter *e, tg_dtype dtype)
 bool tgi_llvm_quirk_permutes_table(const tgi_llvm_emitter *e, tg_dtype dtype,
                                    size_t n)
 {
-    return dtype == TG_F32 && n <= MAX_PERMUTED && e->lanes > 1;
+    return e->isa->permute && dtype == TG_F32 && n <= MAX_PERMUTED &&
+           e->lanes > 1;
 }
 
 /* -- Code motion and scheduling -------------------------------------------- */
@@ -83,8 +84,9 @@ void tgi_llvm_quirk_keep_load(LLVMValueRef load)
 void tgi_llvm_quirk_skip_post_ra_scheduler(const tgi_llvm_isa *isa,
                                            LLVMValueRef function)
 {
-    LLVMAddTargetDependentFunctionAttr(function, "tune-cpu",
-                                       isa->unscheduled_cpu);
+    if (isa->unscheduled_cpu)
+        LLVMAddTargetDependentFunctionAttr(function, "tune-cpu",
+                                           isa->unscheduled_cpu);
 }
 
 LLVMValueRef tgi_llvm_quirk_pointer_of(LLVMBuilderRef builder,

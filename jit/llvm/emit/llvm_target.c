@@ -3,11 +3,14 @@
  * llvm_target.c - see llvm_target.h. Each thread has its own target machines,
  * because LLVM objects that are written to are not thread-safe.
  */
+#include "config.h"
+
 #include "llvm/emit/llvm_target.h"
 
 #include <llvm-c/Target.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <pthread.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,26 +18,72 @@
 
 static const struct {
     const char *name;
-    bool has_512_bits;
+    tgi_isa isa;
 } cpus[] = {
-#define CPU(id, name, has_512_bits) {name, has_512_bits},
+#define CPU(id, name, isa) {name, TGI_ISA_##isa},
 #include "target/cpu.def"
 #undef CPU
 };
 
 enum { HOST, CPUS = sizeof(cpus) / sizeof(cpus[0]) };
 
-/* -- Host, per process ----------------------------------------------------- */
+/* -- Architectures, per process -------------------------------------------- */
 
+/* The host's is that of its entry in cpu.def. */
+static tgi_llvm_architecture architecture_of(int cpu)
+{
+    return tgi_llvm_isa_of(cpus[cpu].isa)->architecture;
+}
+
+/* LLVM's back end of an architecture, and the triple to compile for. */
 static struct {
     LLVMTargetRef target;
+    const char *triple;
+    char failure[256]; /* "": none */
+} back_ends[TGI_LLVM_ARCHITECTURES];
+
+static struct {
     char *triple, *cpu, *features;
     const tgi_llvm_isa *isa; /* NULL: not one that compiled code can use */
-    char failure[256]; /* "": none */
     pthread_key_t machines;
+    bool has_machines; /* the key */
 } host;
 
 static void dispose_machines(void *thread_machines);
+
+static void lose_back_end(tgi_llvm_architecture a, const char *reason)
+{
+    snprintf(back_ends[a].failure, sizeof(back_ends[a].failure), "%s", reason);
+}
+
+static void find_back_end(tgi_llvm_architecture a, const char *triple)
+{
+    char *reason = NULL;
+    back_ends[a].triple = triple;
+    if (LLVMGetTargetFromTriple(triple, &back_ends[a].target, &reason))
+        lose_back_end(a, reason);
+    LLVMDisposeMessage(reason);
+}
+
+/* Objects for AArch64 are for Linux, on every host. */
+static void init_back_ends(void)
+{
+    if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter())
+        lose_back_end(TGI_LLVM_X86_64,
+                      "LLVM has no code generator for the host");
+    else
+        find_back_end(TGI_LLVM_X86_64, host.triple);
+#ifdef TGJIT_LLVM_HAS_AARCH64
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+    find_back_end(TGI_LLVM_AARCH64, "aarch64-unknown-linux-gnu");
+#else
+    lose_back_end(TGI_LLVM_AARCH64,
+                  "this LLVM has no code generator for AArch64");
+#endif
+}
 
 static void init_host(void)
 {
@@ -42,16 +91,9 @@ static void init_host(void)
     host.cpu = LLVMGetHostCPUName();
     host.features = LLVMGetHostCPUFeatures();
     host.isa = tgi_llvm_isa_of_features(host.features);
-    char *reason = NULL;
-    if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter())
-        snprintf(host.failure, sizeof(host.failure),
-                 "LLVM has no code generator for the host");
-    else if (LLVMGetTargetFromTriple(host.triple, &host.target, &reason))
-        snprintf(host.failure, sizeof(host.failure), "%s", reason);
-    else if (pthread_key_create(&host.machines, dispose_machines))
-        snprintf(host.failure, sizeof(host.failure),
-                 "cannot create a thread-specific key");
-    LLVMDisposeMessage(reason);
+    host.has_machines =
+        pthread_key_create(&host.machines, dispose_machines) == 0;
+    init_back_ends();
 }
 
 /* -- Target machines, per thread ------------------------------------------- */
@@ -68,9 +110,11 @@ static void dispose_machines(void *thread_machines)
 
 static LLVMTargetMachineRef thread_machine(int cpu)
 {
+    const tgi_llvm_architecture a = architecture_of(cpu);
     if (!machines[cpu])
         machines[cpu] = LLVMCreateTargetMachine(
-            host.target, host.triple, cpu == HOST ? host.cpu : cpus[cpu].name,
+            back_ends[a].target, back_ends[a].triple,
+            cpu == HOST ? host.cpu : cpus[cpu].name,
             cpu == HOST ? host.features : "", LLVMCodeGenLevelDefault,
             LLVMRelocPIC, LLVMCodeModelSmall);
     /* If this fails, the thread's machines leak, which is harmless. */
@@ -155,57 +199,76 @@ static int find_cpu(const char *name)
     return cpu;
 }
 
+/* A failure, by its message. */
+static bool fail(char *message, size_t n, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static bool fail(char *message, size_t n, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    vsnprintf(message, n, format, args);
+    va_end(args);
+    return false;
+}
+
+/* Does this process run the code, or at least a CPU of its architecture? */
+static bool check_host(int cpu, bool is_foreign, char *message, size_t n)
+{
+    const bool is_same = architecture_of(cpu) == TGI_LLVM_X86_64;
+    if (!is_same && !is_foreign)
+        return fail(message, n,
+                    "the host CPU '%s' does not run code for CPU '%s'; it can "
+                    "only be exported",
+                    host.cpu, cpus[cpu].name);
+    if (is_same && !host.isa)
+        return fail(message, n,
+                    "the host CPU '%s' lacks %s, which compiled code needs",
+                    host.cpu, tgi_llvm_isa_needed);
+    return true;
+}
+
 bool tgi_llvm_target_init(const char *name, unsigned vector_bits,
-                          tgi_llvm_target *out, char *message, size_t n)
+                          bool is_foreign, tgi_llvm_target *out, char *message,
+                          size_t n)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, init_host);
 
     const int cpu = find_cpu(name);
-    if (*host.failure) {
-        snprintf(message, n, "%s", host.failure);
+    if (!host.has_machines)
+        return fail(message, n, "cannot create a thread-specific key");
+    if (cpu == CPUS)
+        return fail(message, n,
+                    "CPU '%s' is unknown, or lacks %s, which compiled code "
+                    "needs",
+                    name, tgi_llvm_isa_needed);
+    const tgi_llvm_architecture a = architecture_of(cpu);
+    if (*back_ends[a].failure)
+        return fail(message, n, "%s", back_ends[a].failure);
+    if (!check_host(cpu, is_foreign, message, n))
         return false;
-    }
-    if (!host.isa) {
-        snprintf(message, n,
-                 "the host CPU '%s' lacks %s, which compiled code needs",
-                 host.cpu, tgi_llvm_isa_needed);
-        return false;
-    }
-    if (cpu == CPUS) {
-        snprintf(message, n,
-                 "CPU '%s' is unknown, or lacks %s, which compiled code needs",
-                 name, tgi_llvm_isa_needed);
-        return false;
-    }
     if (vector_bits != 0 && vector_bits != 128 && vector_bits != 256 &&
-        vector_bits != 512) {
-        snprintf(message, n,
-                 "vector width is %u bits, but must be 128, 256 or 512",
-                 vector_bits);
-        return false;
-    }
+        vector_bits != 512)
+        return fail(message, n,
+                    "vector width is %u bits, but must be 128, 256 or 512",
+                    vector_bits);
     *out = (tgi_llvm_target){
         .machine = thread_machine(cpu),
+        .triple = back_ends[a].triple,
         .cpu = cpu == HOST ? host.cpu : cpus[cpu].name,
         .features = cpu == HOST ? host.features : "",
-        .isa = cpu == HOST ? host.isa
-                           : tgi_llvm_isa_of_cpu(cpus[cpu].has_512_bits),
+        .isa = cpu == HOST ? host.isa : tgi_llvm_isa_of(cpus[cpu].isa),
     };
-    if (vector_bits == 512 && !out->isa->has_512_bits) {
-        snprintf(message, n, "CPU '%s' has no 512-bit vectors", out->cpu);
-        return false;
-    }
-    if (!out->machine) {
-        snprintf(message, n, "LLVM cannot generate code for CPU '%s'",
-                 out->cpu);
-        return false;
-    }
-    if (!host_covers(cpu)) {
-        snprintf(message, n, "the host CPU '%s' lacks features of CPU '%s'",
-                 host.cpu, out->cpu);
-        return false;
-    }
+    if (vector_bits > out->isa->max_vector_bits)
+        return fail(message, n, "CPU '%s' has no %u-bit vectors", out->cpu,
+                    vector_bits);
+    if (!out->machine)
+        return fail(message, n, "LLVM cannot generate code for CPU '%s'",
+                    out->cpu);
+    if (a == TGI_LLVM_X86_64 && !host_covers(cpu))
+        return fail(message, n, "the host CPU '%s' lacks features of CPU '%s'",
+                    host.cpu, out->cpu);
     return true;
 }
 
@@ -214,7 +277,7 @@ void tgi_llvm_target_set_module(const tgi_llvm_target *target,
 {
     LLVMTargetDataRef layout = LLVMCreateTargetDataLayout(target->machine);
     LLVMSetModuleDataLayout(module, layout);
-    LLVMSetTarget(module, host.triple);
+    LLVMSetTarget(module, target->triple);
     LLVMDisposeTargetData(layout);
 }
 

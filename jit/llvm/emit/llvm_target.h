@@ -5,7 +5,8 @@
  * Compiled code needs some features (llvm_isa.h); hosts without them run the
  * interpreter. A target is the host, or another CPU by its LLVM name whose
  * features the host has, so that its code can be tested here. CPUs with other
- * features are rejected.
+ * features are rejected. Code of another architecture is compiled only for
+ * other machines (`is_foreign`).
  */
 #ifndef TGI_LLVM_TARGET_H
 #define TGI_LLVM_TARGET_H
@@ -19,6 +20,7 @@
 
 typedef struct tgi_llvm_target {
     LLVMTargetMachineRef machine; /* owned by this thread */
+    const char *triple;           /* static */
     const char *cpu;              /* LLVM's name */
     const char *features;         /* relative to cpu: "+fma,-sse4a,…" */
     const tgi_llvm_isa *isa;
@@ -26,12 +28,14 @@ typedef struct tgi_llvm_target {
 
 /*
  * The target for the CPU named `cpu` (NULL, "" or "host": the host), if it has
- * vectors of 128, 256 or 512 bits (0: any). On failure, returns false and
- * writes the reason to `message`, truncated to n bytes. Each thread owns one
- * machine per CPU, disposed of when it ends. Thread-safe.
+ * vectors of 128, 256 or 512 bits (0: any). If `is_foreign`, another machine
+ * runs the code. On failure, returns false and writes the reason to `message`,
+ * truncated to n bytes. Each thread owns one machine per CPU, disposed of when
+ * it ends. Thread-safe.
  */
 bool tgi_llvm_target_init(const char *cpu, unsigned vector_bits,
-                          tgi_llvm_target *out_target, char *message, size_t n);
+                          bool is_foreign, tgi_llvm_target *out_target,
+                          char *message, size_t n);
 
 /* Sets the triple and data layout of an empty module. */
 void tgi_llvm_target_set_module(const tgi_llvm_target *target,

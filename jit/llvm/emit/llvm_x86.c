@@ -8,50 +8,43 @@
 
 #include <string.h>
 
-/* -- Intrinsics ------------------------------------------------------------ */
+#include "base/fpenv.h"
 
-static LLVMValueRef call(LLVMBuilderRef builder, const char *name,
-                         LLVMValueRef *operands, unsigned n)
-{
-    LLVMModuleRef module = LLVMGetGlobalParent(
-        LLVMGetBasicBlockParent(LLVMGetInsertBlock(builder)));
-    const unsigned id = LLVMLookupIntrinsicID(name, strlen(name));
-    LLVMValueRef function = LLVMGetIntrinsicDeclaration(module, id, NULL, 0);
-    return LLVMBuildCall2(builder, LLVMGlobalGetValueType(function), function,
-                          operands, n, "");
-}
+/* -- Intrinsics ------------------------------------------------------------ */
 
 static void store_fence(LLVMBuilderRef builder)
 {
-    call(builder, "llvm.x86.sse.sfence", NULL, 0);
+    tgi_llvm_isa_call(builder, "llvm.x86.sse.sfence", NULL, 0);
 }
 
 static LLVMValueRef permute(LLVMBuilderRef builder, LLVMValueRef table,
                             LLVMValueRef index)
 {
-    return call(builder, "llvm.x86.avx2.permps",
-                (LLVMValueRef[]){table, index}, 2);
+    return tgi_llvm_isa_call(builder, "llvm.x86.avx2.permps",
+                             (LLVMValueRef[]){table, index}, 2);
 }
 
 static void save_fp_mode(LLVMBuilderRef builder, LLVMValueRef slot)
 {
-    call(builder, "llvm.x86.sse.stmxcsr", &slot, 1);
+    tgi_llvm_isa_call(builder, "llvm.x86.sse.stmxcsr", &slot, 1);
 }
 
 static void restore_fp_mode(LLVMBuilderRef builder, LLVMValueRef slot)
 {
-    call(builder, "llvm.x86.sse.ldmxcsr", &slot, 1);
+    tgi_llvm_isa_call(builder, "llvm.x86.sse.ldmxcsr", &slot, 1);
 }
 
 /* -- Instruction sets ------------------------------------------------------ */
 
 #define OF_BOTH \
-    .mask_bytes = 32, .store_fence = store_fence, .permute = permute, \
+    .architecture = TGI_LLVM_X86_64, .mask_bytes = 32, \
+    .store_fence = store_fence, .permute = permute, \
     .save_fp_mode = save_fp_mode, .restore_fp_mode = restore_fp_mode, \
+    .fp_control = TGI_MXCSR_CONTROL, .fp_mode = TGI_MXCSR_MODE, \
     .unscheduled_cpu = "skylake"
 
-static const tgi_llvm_isa avx2 = {OF_BOTH};
-static const tgi_llvm_isa avx512 = {OF_BOTH, .has_512_bits = true,
+static const tgi_llvm_isa avx2 = {OF_BOTH, .max_vector_bits = 256};
+static const tgi_llvm_isa avx512 = {OF_BOTH, .max_vector_bits = 512,
                                     .has_mask_registers = true,
                                     .converts_64_bit_integers = true,
                                     .broadcasts_operands = true};
@@ -80,7 +73,7 @@ const tgi_llvm_isa *tgi_llvm_isa_of_features(const char *features)
     return &avx512;
 }
 
-const tgi_llvm_isa *tgi_llvm_isa_of_cpu(bool has_512_bits)
+const tgi_llvm_isa *tgi_llvm_x86_isa(tgi_isa isa)
 {
-    return has_512_bits ? &avx512 : &avx2;
+    return isa == TGI_ISA_AVX512 ? &avx512 : isa == TGI_ISA_AVX2 ? &avx2 : NULL;
 }

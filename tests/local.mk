@@ -216,6 +216,7 @@ tests_codegen_test_empty_SOURCES = \
 tests_api_test_gradient_expected_SOURCES = \
 	tests/api/gradient_formulas.c \
 	tests/api/gradient_formulas.h \
+	tests/api/gradient_formulas_conv.c \
 	tests/api/gradient_formulas_layers.c \
 	tests/api/gradient_formulas_loops.c \
 	tests/api/gradient_formulas_networks.c \
@@ -640,6 +641,7 @@ EXTRA_DIST += \
 	tests/golden/traced_train_step_verbose.txt \
 	tests/golden/traced_with_static.txt \
 	tests/golden/traced_with_static_short.txt \
+	tests/gradients/convolutions.txt \
 	tests/gradients/elementwise.txt \
 	tests/gradients/layers.txt \
 	tests/gradients/loops.txt \

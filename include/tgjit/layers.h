@@ -205,7 +205,7 @@ TG_END_DECLS
 /* Arguments that are not operands are variadic: they may contain commas, as
    tg_dense(x, &(tg_dense_layer){w, b}) does. */
 #define tg_dense(x, ...) tg_dense_at(TG_IN(x), __VA_ARGS__, TG_HERE)
-/* x, layer, then options by name:
+/* x, layer (without commas), then options by name:
    tg_convolve(x, &m->conv, .stride = {2, 2}, .padding = TG_PADDING_SAME) */
 #define tg_convolve(x, layer, ...) \
     tg_convolve_at(TG_IN(x), layer, \

@@ -71,6 +71,8 @@ static tgi_ref fold_adjacent(tgi_rule *rule, tgi_ref g, const windows *w)
     tgi_attr_pad pad = {{0}, {0}, {0}};
     pad.high[w->axis] =
         tgi_build_dim(rule->b, tgi_dim_sub(table, w->extent, covered));
+    if (pad.high[w->axis] == TGI_DIM_NONE)
+        return 0;
     return tgi_rule_pad(rule, g, K(0), &pad,
                         changed_shape(rule, g, w->axis, w->extent, false));
 }

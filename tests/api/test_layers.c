@@ -102,6 +102,72 @@ Test(layers, a_layer_that_cannot_be_created_is_empty)
     session_end(&s);
 }
 
+/* -- Convolution ----------------------------------------------------------- */
+
+/* in: images */
+static void convolve(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_conv_layer *layer = user;
+    const tg_value direct = tg_add(
+        tg_conv2d(in[0], layer->filters, .padding = TG_PADDING_SAME),
+        layer->bias);
+    tg_return(t, direct, tg_convolve(in[0], layer, .padding = TG_PADDING_SAME),
+              tg_convolve(tg_transpose(in[0], TG_PERM(0, 3, 1, 2)), layer,
+                          .padding = TG_PADDING_SAME,
+                          .layout = TG_CHANNELS_FIRST));
+}
+
+static void convolve_without_bias(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_conv_layer *layer = user;
+    const tg_conv_layer unbiased = {layer->filters, NULL};
+    tg_return(t, tg_convolve(in[0], &unbiased));
+}
+
+static void convolve_nothing(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_convolve(in[0], NULL));
+}
+
+Test(layers, convolution_adds_its_bias_in_any_layout)
+{
+    session s;
+    session_begin(&s);
+    tg_conv_layer layer;
+    check_works(tg_conv_create(s.ctx, "conv", TG_F32, TG_DIMS(2, 3), 2, 3,
+                               tg_he(), &layer));
+    set_variable(layer.bias, 1, 20, 300);
+    tg_function *f = tg_function_create(s.ctx, convolve, &layer, NULL);
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 4, 5, 2),
+                                    tg_normal(0, 1));
+    tg_tensor *y[3] = {NULL};
+    check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&y[0], &y[1], &y[2])));
+    const float *direct = tg_tensor_data(y[0]), *first = tg_tensor_data(y[2]);
+    cr_assert_eq(tg_tensor_count(y[0]), 2 * 4 * 5 * 3);
+    check_floats_at(__LINE__, tg_tensor_data(y[1]), direct, 2 * 4 * 5 * 3);
+    for (int64_t i = 0; i < 2 * 4 * 5 * 3; i++)
+        check_floats_at(__LINE__, &first[(i / 60 * 3 + i % 3) * 20 +
+                                         i / 3 % 20],
+                        &direct[i], 1);
+    tg_function *plain =
+        tg_function_create(s.ctx, convolve_without_bias, &layer, NULL);
+    tg_tensor *without = call_one(plain, TG_ARGS(x)), *none = NULL;
+    cr_assert_eq(tg_tensor_count(without), 2 * 3 * 3 * 3);
+    tg_function *null = tg_function_create(s.ctx, convolve_nothing, NULL, NULL);
+    check_fails(tg_call(null, TG_ARGS(x), TG_RESULTS(&none)),
+                TG_ERROR_INVALID_ARGUMENT, "convolve", "layer is NULL");
+    for (int i = 0; i < 3; i++)
+        tg_tensor_release(y[i]);
+    tg_tensor_release(x);
+    tg_tensor_release(without);
+    tg_function_release(f);
+    tg_function_release(plain);
+    tg_function_release(null);
+    tg_bundle_release(&tg_conv_layer_type, &layer);
+    session_end(&s);
+}
+
 /* -- Batch normalisation --------------------------------------------------- */
 
 static void normalise(tg_trace *t, const tg_value *in, void *user)

@@ -144,11 +144,14 @@ static tgi_ref window_element(tgi_builder *b, tgi_ref x, tgi_ref w,
         start[i + 1] = number % of_w->dims[i] * options->dilation[i];
         number /= of_w->dims[i];
         step[i + 1] = options->stride[i];
-        stop[i + 1] = tgi_dim_add(
-            b->graph->dims, start[i + 1] + 1,
-            tgi_dim_mul(b->graph->dims,
-                        tgi_dim_sub(b->graph->dims, counts[i], 1),
-                        options->stride[i]));
+        stop[i + 1] = tgi_build_dim(
+            b, tgi_dim_add(b->graph->dims, start[i + 1] + 1,
+                           tgi_dim_mul(b->graph->dims,
+                                       tgi_dim_sub(b->graph->dims, counts[i],
+                                                   1),
+                                       options->stride[i])));
+        if (stop[i + 1] == TGI_DIM_NONE)
+            return 0;
     }
     return tgi_build_slice_axes(b, x, of_w->rank - 1, start, stop, step);
 }

@@ -96,14 +96,6 @@ static tgi_ref end_pooling(const pooling *p, tgi_ref result)
                : result;
 }
 
-static tgi_ref require_float(tgi_builder *b, tgi_ref x)
-{
-    if (x &&
-        !tgi_dtype_is(tgi_graph_node(b->graph, x)->dtype, TGI_CLASS_FLOAT))
-        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1, "needs a float type");
-    return x;
-}
-
 /* -- Maximum --------------------------------------------------------------- */
 
 /* A number that is less than or equal to any other of its dtype. */
@@ -166,8 +158,8 @@ tg_value tg_avg_pool_at(tg_operand operand, const tg_pool_options *options,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "avg_pool", site)) {
         tgi_builder *b = &o.b;
-        tgi_ref x =
-            require_float(b, begin_pooling(&o, operand, options, &p));
+        tgi_ref x = tgi_build_require_float(
+            b, begin_pooling(&o, operand, options, &p));
         if (x) {
             const tgi_ref zero =
                 number_of(b, tgi_graph_node(b->graph, x)->dtype, 0);
@@ -205,8 +197,8 @@ tg_value tg_lp_pool_at(tg_operand operand, const tg_pool_options *options,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "lp_pool", site)) {
         tgi_builder *b = &o.b;
-        tgi_ref x =
-            require_float(b, begin_pooling(&o, operand, options, &p));
+        tgi_ref x = tgi_build_require_float(
+            b, begin_pooling(&o, operand, options, &p));
         const double exponent = p.options.p == 0 ? 2 : p.options.p;
         if (x && !(exponent > 0 && isfinite(exponent)))
             x = tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, &x, 1,

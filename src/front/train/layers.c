@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layers.c - dense and convolutional layers, embedding, batch normalisation and dropout.
+ * layers.c - dense and convolutional layers, embedding, batch normalisation and
+ * dropout.
  */
 #include "tgjit/layers.h"
 

@@ -31,20 +31,6 @@ typedef struct conv {
     int32_t inner_axis[TG_MAX_RANK]; /* by spatial axis, then of channels */
 } conv;
 
-/* True if the extents of the loops tell the order of examples and spatial axes.
-   Users of the result have examples first, and join a kernel with loops of the
-   same extents. */
-static bool is_order_visible(const tgi_fuse_state *s, const conv *c)
-{
-    const tgi_dim examples = tgi_fuse_extent(s, c->node, c->n_batch);
-    for (int i = 0; i < c->n_spatial; i++) {
-        const tgi_dim extent = tgi_fuse_extent(s, c->node, c->n_batch + 1 + i);
-        if (extent != 1 && extent != examples)
-            return true;
-    }
-    return false;
-}
-
 /* True if examples are the rows of micro-kernels. */
 static bool has_rows_of_examples(const tgi_fuse_state *s, const conv *c)
 {
@@ -53,8 +39,7 @@ static bool has_rows_of_examples(const tgi_fuse_state *s, const conv *c)
         return false;
     const tgi_dim last = tgi_fuse_extent(s, c->node, c->rank - 2);
     return tgi_dim_is_known(last) && last < MIN_SPATIAL_ROWS &&
-           (!tgi_dim_is_known(examples) || examples > last) &&
-           is_order_visible(s, c);
+           (!tgi_dim_is_known(examples) || examples > last);
 }
 
 static void add_outer_axis(const tgi_fuse_state *s, conv *c, int axis)

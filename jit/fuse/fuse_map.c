@@ -159,9 +159,9 @@ static void compose_window(const tgi_fuse_state *s, tgi_ref view,
         const tgi_map_axis *element = &map->axis[next++];
         const int64_t stride = attr->stride[axis];
         const int64_t dilation = attr->dilation[axis];
-        to->start = tgi_dim_add(
-            s->dims, tgi_dim_mul(s->dims, to->start, stride),
-            tgi_dim_mul(s->dims, element->start, dilation));
+        const tgi_dim window = tgi_dim_mul(s->dims, to->start, stride);
+        const tgi_dim within = tgi_dim_mul(s->dims, element->start, dilation);
+        to->start = tgi_dim_add(s->dims, window, within);
         to->step *= stride;
         if (element->axis == TGI_AXIS_NONE)
             continue;

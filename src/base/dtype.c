@@ -34,6 +34,23 @@ const char *tg_dtype_name(tg_dtype dtype)
     return tgi_dtype_is_valid((int)dtype) ? tgi_dtype_table[dtype].name : "?";
 }
 
+/* -- NaN ------------------------------------------------------------------- */
+
+void tgi_dtype_unify_nans(tg_dtype dtype, void *data, int64_t n)
+{
+    if (dtype == TG_F32) {
+        float *floats = data;
+        for (int64_t i = 0; i < n; i++)
+            if (isnan(floats[i]))
+                floats[i] = NAN;
+    } else if (dtype == TG_F64) {
+        double *doubles = data;
+        for (int64_t i = 0; i < n; i++)
+            if (isnan(doubles[i]))
+                doubles[i] = (double)NAN;
+    }
+}
+
 /* -- Numbers to elements --------------------------------------------------- */
 
 /* An integer of 65 bits: sign and magnitude. */

@@ -49,6 +49,10 @@ static inline bool tgi_dtype_is(int dtype, unsigned classes)
     return (tgi_dtype_table[dtype].cls & classes) != 0;
 }
 
+/* Makes every NaN of n elements the positive quiet one. The NaN of an invalid
+   operation is negative on some machines. */
+void tgi_dtype_unify_nans(tg_dtype dtype, void *data, int64_t n);
+
 /* A C number. */
 typedef enum tgi_number_kind {
     TGI_NUMBER_INT,

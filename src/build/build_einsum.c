@@ -139,9 +139,8 @@ static tgi_labelled take_diagonal(tgi_builder *b, const tgi_labelled *x,
     tgi_ref flat = tgi_build_permute(b, x->ref, last + 2, perm);
     flat = tgi_build_reshape(b, flat, last + 1, dims);
     const tgi_dim step = tgi_build_dim(b, tgi_dim_add(b->graph->dims, n, 1));
-    const tgi_ref index =
-        tgi_build_2(b, TGI_OP_MUL, tgi_build_iota(b, TG_I64, 1, &n, 0),
-                    tgi_build_extent(b, step));
+    tgi_ref index = tgi_build_iota(b, TG_I64, 1, &n, 0);
+    index = tgi_build_2(b, TGI_OP_MUL, index, tgi_build_extent(b, step));
     y.ref = tgi_build_gather(b, flat, index, last, TG_GATHER_ZERO);
     return y;
 }

@@ -187,7 +187,9 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
         flags &= ~TG_TRANSPOSE_A;
     if (y_rank == 1)
         flags &= ~TG_TRANSPOSE_B;
-    tgi_ref in[] = {as_matrix(b, x, true), as_matrix(b, y, false)};
+    tgi_ref in[2];
+    in[0] = as_matrix(b, x, true);
+    in[1] = as_matrix(b, y, false);
     if (!in[0] || !in[1])
         return 0;
 
@@ -227,8 +229,9 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
 tgi_ref tgi_build_random_bits(tgi_builder *b, tg_dtype dtype, tgi_ref key,
                               tgi_ref offset, int rank, const int64_t *dims)
 {
-    tgi_ref in[] = {tgi_build_adapt(b, key, TG_U64),
-                    tgi_build_adapt(b, offset, TG_U64)};
+    tgi_ref in[2];
+    in[0] = tgi_build_adapt(b, key, TG_U64);
+    in[1] = tgi_build_adapt(b, offset, TG_U64);
     if (!in[0] || !in[1])
         return 0;
     if (tgi_graph_shape(b->graph, in[0])->rank ||

@@ -18,14 +18,22 @@ static tgi_dim span(tgi_dims *table, tgi_dim n, int64_t step)
     return tgi_dim_mul(table, tgi_dim_sub(table, n, 1), step);
 }
 
+/* The extent that `count` windows cover. */
+static tgi_dim covered_by(tgi_dims *table, tgi_dim count, int64_t stride,
+                          tgi_dim size, int64_t dilation)
+{
+    const tgi_dim starts = span(table, count, stride);
+    const tgi_dim window = span(table, size, dilation);
+    return tgi_dim_add(table, tgi_dim_add(table, starts, window), 1);
+}
+
 /* What is left of an axis after the last of `count` windows. */
 static tgi_dim rest_after_windows(tgi_dims *table, tgi_dim extent,
                                   tgi_dim count, int64_t stride, tgi_dim size,
                                   int64_t dilation)
 {
-    tgi_dim used = tgi_dim_add(table, span(table, count, stride),
-                               span(table, size, dilation));
-    return tgi_dim_sub(table, extent, tgi_dim_add(table, used, 1));
+    const tgi_dim used = covered_by(table, count, stride, size, dilation);
+    return tgi_dim_sub(table, extent, used);
 }
 
 /* -- Windows --------------------------------------------------------------- */
@@ -73,8 +81,9 @@ static tgi_ref fold_adjacent(tgi_rule *rule, tgi_ref g, const windows *w)
         tgi_build_dim(rule->b, tgi_dim_sub(table, w->extent, covered));
     if (pad.high[w->axis] == TGI_DIM_NONE)
         return 0;
-    return tgi_rule_pad(rule, g, K(0), &pad,
-                        changed_shape(rule, g, w->axis, w->extent, false));
+    const tgi_shape_ref padded =
+        changed_shape(rule, g, w->axis, w->extent, false);
+    return tgi_rule_pad(rule, g, K(0), &pad, padded);
 }
 
 /* Windows that overlap, or have gaps: element e of all windows, at its places
@@ -98,10 +107,9 @@ static tgi_ref fold_overlapping(tgi_rule *rule, tgi_ref g, const windows *w)
     pad.interior[w->axis] = w->stride - 1;
     if (tgi_build_dim(rule->b, pad.high[w->axis]) == TGI_DIM_NONE)
         return 0;
-    g = tgi_rule_pad(rule, g, K(0), &pad,
-                     changed_shape(rule, g, w->axis,
-                                   tgi_dim_add(table, w->extent, border),
-                                   false));
+    const tgi_shape_ref padded = changed_shape(
+        rule, g, w->axis, tgi_dim_add(table, w->extent, border), false);
+    g = tgi_rule_pad(rule, g, K(0), &pad, padded);
     const tgi_shape_ref result =
         g ? changed_shape(rule, g, w->axis, w->extent, true) : 0;
     tgi_ref sum = 0;
@@ -191,10 +199,11 @@ static tgi_ref gradient_of_operand(tgi_rule *rule)
         if (tgi_build_dim(rule->b, pad.high[axis]) == TGI_DIM_NONE)
             return 0;
     }
-    const tgi_ref g =
-        is_padded ? tgi_rule_pad(rule, G, K(0), &pad,
-                                 tgi_rule_shape_of(rule, y->rank, dims))
-                  : G;
+    tgi_ref g = G;
+    if (is_padded) {
+        const tgi_shape_ref padded = tgi_rule_shape_of(rule, y->rank, dims);
+        g = tgi_rule_pad(rule, g, K(0), &pad, padded);
+    }
     return build_conv(rule, g,
                       tgi_build_reversed_filters(rule->b,
                                                  tgi_rule_input(rule, 1),
@@ -224,11 +233,8 @@ static tgi_ref operand_by_channel(tgi_rule *rule, int n_batch, int n_spatial)
     }
     for (int i = 0; i < n_spatial; i++) {
         const int axis = n_batch + 1 + i;
-        dims[axis] = tgi_dim_add(
-            table,
-            tgi_dim_add(table, span(table, y->dims[axis], attr->stride[i]),
-                        span(table, w->dims[axis - 1], attr->dilation[i])),
-            1);
+        dims[axis] = covered_by(table, y->dims[axis], attr->stride[i],
+                                w->dims[axis - 1], attr->dilation[i]);
     }
     const tgi_shape_ref shape = tgi_rule_shape_of(rule, rank, dims);
     if (!shape)

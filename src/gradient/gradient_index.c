@@ -113,11 +113,10 @@ static tgi_ref is_last_update(tgi_rule *rule, tgi_ref indices, int axis)
         return 0;
     tgi_ref numbers = tgi_rule_reshape(
         rule, tgi_build_iota(b, TG_I64, 1, &count, 0), shape);
-    tgi_ref zeros_1d = tgi_rule_broadcast(
-        rule,
-        tgi_build_number(b, TG_I64, TG_I64,
-                         (tgi_number){TGI_NUMBER_INT, {.i = 0}}),
-        tgi_rule_shape_of(rule, 1, &x->dims[axis]));
+    tgi_ref zeros_1d = tgi_build_number(
+        b, TG_I64, TG_I64, (tgi_number){TGI_NUMBER_INT, {.i = 0}});
+    zeros_1d = tgi_rule_broadcast(rule, zeros_1d,
+                                  tgi_rule_shape_of(rule, 1, &x->dims[axis]));
     tgi_ref last_number = tgi_build_scatter(b, zeros_1d, indices, numbers, 0,
                                             TG_SCATTER_SET, TG_SCATTER_DROP);
     tgi_ref last_for_index =
@@ -129,7 +128,8 @@ static tgi_ref is_last_update(tgi_rule *rule, tgi_ref indices, int axis)
         dims[rank++] = index_shape->dims[i];
     for (int i = axis + 1; i < x->rank; i++)
         dims[rank++] = 1;
-    return tgi_rule_reshape(rule, EQ(last_for_index, numbers),
+    const tgi_ref is_last = EQ(last_for_index, numbers);
+    return tgi_rule_reshape(rule, is_last,
                             tgi_rule_shape_of(rule, rank, dims));
 }
 

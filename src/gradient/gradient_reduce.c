@@ -84,10 +84,10 @@ static tgi_ref exclusive_product(tgi_rule *rule, tgi_ref x)
         row[i] = square[i] = shape->dims[i];
     row[last] = 1;
     row[last + 1] = square[last] = square[last + 1] = n;
-    tgi_ref rows = tgi_rule_broadcast(
-        rule,
-        tgi_rule_reshape(rule, x, tgi_rule_shape_of(rule, last + 2, row)),
-        tgi_rule_shape_of(rule, last + 2, square));
+    tgi_ref rows =
+        tgi_rule_reshape(rule, x, tgi_rule_shape_of(rule, last + 2, row));
+    rows = tgi_rule_broadcast(rule, rows,
+                              tgi_rule_shape_of(rule, last + 2, square));
     tgi_ref i = tgi_build_iota(b, TG_I32, 2, &square[last], 0);
     tgi_ref j = tgi_build_iota(b, TG_I32, 2, &square[last], 1);
     return tgi_rule_reduce(rule, TGI_OP_PROD, SELECT(EQ(i, j), K(1), rows),
@@ -115,8 +115,9 @@ static tgi_ref exclusive_product_by_blocks(tgi_rule *rule, tgi_ref x,
     const tgi_attr_slice unpad = {.step = {1, 1}};
     const tgi_shape_ref flat =
         tgi_rule_shape_of(rule, 2, (tgi_dim[]){n_rows, padded});
-    tgi_ref blocks = tgi_rule_reshape(
-        rule, tgi_rule_pad(rule, x, K(1), &pad, flat),
+    tgi_ref blocks = tgi_rule_pad(rule, x, K(1), &pad, flat);
+    blocks = tgi_rule_reshape(
+        rule, blocks,
         tgi_rule_shape_of(rule, 3, (tgi_dim[]){n_rows, n_blocks, BLOCK}));
     tgi_ref within_block = exclusive_product(rule, blocks);
     tgi_ref across_blocks = exclusive_product_by_blocks(

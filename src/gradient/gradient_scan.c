@@ -6,10 +6,10 @@
  */
 #include "gradient/gradient_primitives.h"
 
-/* x moved by one along an axis, towards the end or the start; `value` takes the
-   free place. */
+/* x moved by one along an axis, towards the end or the start; `number` takes
+   the free place. */
 static tgi_ref move_by_one(tgi_rule *rule, tgi_ref x, int axis, bool is_to_end,
-                           tgi_ref value)
+                           int number)
 {
     if (!x)
         return 0;
@@ -27,26 +27,22 @@ static tgi_ref move_by_one(tgi_rule *rule, tgi_ref x, int axis, bool is_to_end,
     *(is_to_end ? &pad.low[axis] : &pad.high[axis]) = 1;
     kept.start[axis] = !is_to_end;
     const tgi_shape_ref of_x = node->shape;
+    const tgi_shape_ref padded = tgi_rule_shape_of(rule, shape->rank, dims);
     return tgi_rule_slice(
-        rule,
-        tgi_rule_pad(rule, x, value, &pad,
-                     tgi_rule_shape_of(rule, shape->rank, dims)),
-        &kept, of_x);
+        rule, tgi_rule_pad(rule, x, K(number), &pad, padded), &kept, of_x);
 }
 
 RULE(linear_scan)
 {
     const tgi_attr_scan *attr = rule->node->attr;
     const int axis = (int)attr->axis;
-    const tgi_ref next = move_by_one(rule, A, axis, false, K(0));
+    tgi_ref next = move_by_one(rule, A, axis, false, 0);
+    next = tgi_build_reverse(rule->b, next, axis);
+    const tgi_ref g = tgi_build_reverse(rule->b, G, axis);
     const tgi_ref r = tgi_build_reverse(
-        rule->b,
-        tgi_build_linear_scan(rule->b,
-                              tgi_build_reverse(rule->b, next, axis),
-                              tgi_build_reverse(rule->b, G, axis), axis, false),
-        axis);
+        rule->b, tgi_build_linear_scan(rule->b, next, g, axis, false), axis);
     return r &&
            ADD_GRADIENT(0, MUL(r, move_by_one(rule, Y, axis, true,
-                                              K(attr->starts_at_one ? 1 : 0)))) &&
+                                              attr->starts_at_one))) &&
            ADD_GRADIENT(1, r);
 }

@@ -110,7 +110,8 @@ static tgi_ref sum_broadcast_axis(tgi_rule *rule, tgi_ref x, int axis,
                              tgi_rule_shape_of(rule, is_last ? 3 : 4, split));
         mask = 1 << 2;
     }
-    return tgi_rule_reshape(rule, tgi_rule_reduce(rule, TGI_OP_SUM, x, mask),
+    const tgi_ref sums = tgi_rule_reduce(rule, TGI_OP_SUM, x, mask);
+    return tgi_rule_reshape(rule, sums,
                             tgi_rule_shape_of(rule, shape->rank, result));
 }
 

@@ -2,14 +2,15 @@
 /*
  * pass_constant_fold.c - constant folding. Evaluates nodes whose inputs are
  * constants, with the interpreter's kernels and floating-point mode, and so
- * with the same bits. An elementwise op over broadcasts of scalars is evaluated
+ * with the same bits; NaNs become the positive quiet one, so that the constants
+ * of a graph do not depend on the machine. An elementwise op over broadcasts of scalars is evaluated
  * on the scalars and then broadcast, even if the extents are unknown. Not
  * folded: nodes that would enlarge the graph (broadcasts, iotas, results much
  * larger than their inputs), and nodes that may fail, because the error belongs
  * to the call.
  *
  * Requires:    a verified graph.
- * Preserves:   every bit of results and effects.
+ * Preserves:   every bit of results and effects, but those of NaNs.
  * Invalidates: refs.
  * Terminates:  one sweep per graph.
  */
@@ -135,7 +136,11 @@ static bool evaluate_node(const tgi_graph *graph, const tgi_node *node,
         return true;
     }
     tgi_kernel *kernel = tgi_kernel_of(graph, node);
-    return kernel && kernel(&args) == TG_OK;
+    if (!kernel || kernel(&args) != TG_OK)
+        return false;
+    tgi_dtype_unify_nans((tg_dtype)node->dtype, data,
+                         tgi_view_count(&args.out));
+    return true;
 }
 
 /* Adds `node` as a constant, or unchanged if it has no kernel; 0 when out of

@@ -134,6 +134,8 @@ APPLY(windows, tg_square(tg_windows(x, 1, (const int[]){0},
                                     (const int64_t[]){2},
                                     (const int64_t[]){1}, NULL)))
 APPLY(convolution, tg_conv(x, y, .stride = {2}, .dilation = {2}))
+APPLY(recurrence, tg_linear_scan(x, y, 0, false))
+APPLY(recurrence_from_one, tg_linear_scan(x, y, 1, true))
 APPLY(cubic, tg_matmul(tg_matmul(x, y), tg_matmul_with(y, x, TG_MATMUL_PLAIN)))
 
 #define SHAPE(...) \
@@ -198,6 +200,8 @@ static const gradient_case other_cases[] = {
     CASE(MATMUL, 2, cubic, SHAPE(2, 2), SHAPE(2, 2)),
     CASE(WINDOW, 1, windows, SHAPE(4, 2)),
     CASE(CONV, 2, convolution, SHAPE(2, 6, 2), SHAPE(2, 2, 3)),
+    CASE(LINEAR_SCAN, 2, recurrence, SHAPE(4, 2), SHAPE(4, 2)),
+    CASE(LINEAR_SCAN, 2, recurrence_from_one, SHAPE(2, 3), SHAPE(2, 3)),
 };
 enum { N_OTHER = sizeof(other_cases) / sizeof(*other_cases) };
 

@@ -131,9 +131,6 @@ tg_dtype rg_take_dtype(rg_bytes *bytes, unsigned classes);
 /* Fills n elements from a seed, whose low bits select the kind of contents. */
 void rg_fill(tg_dtype dtype, uint64_t seed, void *data, int64_t n);
 
-/* Replaces all NaNs by one; their bits are unspecified. */
-void rg_unify_nans(tg_dtype dtype, void *data, int64_t n);
-
 /* A number whose C type is `dtype`, from an element. */
 tg_operand rg_number(tg_dtype dtype, const void *element);
 

@@ -417,8 +417,8 @@ void rg_make_loop(rg_maker *m, tgi_op op)
         return;
     const unsigned choice = rg_take(&m->bytes);
     region r = {.outer = m,
-                .max_iterations = max_iterations(m, rg_take(&m->bytes)),
-                .choice = rg_take(&m->bytes)};
+                .max_iterations = max_iterations(m, rg_take(&m->bytes))};
+    r.choice = rg_take(&m->bytes);
     if (choice % 2)
         make_while(m, &r, choice);
     else

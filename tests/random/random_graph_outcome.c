@@ -62,9 +62,10 @@ static void add_elements(rg_outcome *o, const rg_type *type, const void *data)
     size_t at = o->bytes.n;
     add_bytes(o, data, rg_size(type));
     o->n_elements += (uint64_t)rg_count(type);
+    /* The bits of NaNs are unspecified. */
     if (o->bytes.n > at)
-        rg_unify_nans((tg_dtype)type->dtype, o->bytes.data + at,
-                      rg_count(type));
+        tgi_dtype_unify_nans((tg_dtype)type->dtype, o->bytes.data + at,
+                             rg_count(type));
 }
 
 void rg_outcome_add_result(rg_outcome *o, size_t i, int dtype, int rank,

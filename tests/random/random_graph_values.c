@@ -122,23 +122,6 @@ void rg_fill(tg_dtype dtype, uint64_t seed, void *data, int64_t n)
     }
 }
 
-/* -- Comparing ------------------------------------------------------------- */
-
-void rg_unify_nans(tg_dtype dtype, void *data, int64_t n)
-{
-    if (dtype == TG_F32) {
-        float *floats = data;
-        for (int64_t i = 0; i < n; i++)
-            if (isnan(floats[i]))
-                floats[i] = NAN;
-    } else if (dtype == TG_F64) {
-        double *doubles = data;
-        for (int64_t i = 0; i < n; i++)
-            if (isnan(doubles[i]))
-                doubles[i] = (double)NAN;
-    }
-}
-
 /* -- Plain numbers --------------------------------------------------------- */
 
 tg_operand rg_number(tg_dtype dtype, const void *element)

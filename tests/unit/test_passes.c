@@ -74,6 +74,24 @@ Test(pass_constant_fold, keeps_to_the_kernels_rules)
           "}\n");
 }
 
+/* That of an invalid operation is negative on x86. */
+Test(pass_constant_fold, gives_the_positive_nan)
+{
+    static const uint32_t expected = 0x7fc00000;
+    begin();
+    tgi_ref zero = number(g, TG_F32, 0);
+    tgi_ref nan = apply(g, DIV, zero, zero);
+    tgi_graph_add_result(g, nan);
+    tgi_graph_add_result(g, apply(g, NEG, nan));
+    tgi_graph *out = run_pass(tgi_pass_fold, g);
+    for (int i = 0; i < 2; i++)
+        cr_expect_arr_eq(tgi_graph_constant(out, out->results.data[i]),
+                         &expected, sizeof expected);
+    tgi_graph_release(out);
+    tgi_graph_release(g);
+    check_nothing_is_alive();
+}
+
 Test(pass_constant_fold, computes_views_and_reductions)
 {
     begin();

@@ -45,7 +45,8 @@ static tgi_ref random_draw(tgi_builder *b, bool is_normal,
 {
     const uint64_t offset = (uint64_t)draw * (uint64_t)spec->count *
                             (uint64_t)tgi_random_words(spec->dtype, is_normal);
-    return tgi_build_random(b, is_normal, spec->dtype, u64_constant(b, seed),
+    const tgi_ref key = u64_constant(b, seed);
+    return tgi_build_random(b, is_normal, spec->dtype, key,
                             u64_constant(b, offset), spec->rank, spec->dims);
 }
 
@@ -53,11 +54,10 @@ static tgi_ref random_draw(tgi_builder *b, bool is_normal,
 static tgi_ref scaled(tgi_builder *b, const tgi_spec *spec, tgi_ref random,
                       double scale, double shift)
 {
-    return tgi_build_2(
-        b, TGI_OP_ADD,
-        tgi_build_2(b, TGI_OP_MUL, random,
-                    float_constant(b, spec->dtype, scale)),
-        float_constant(b, spec->dtype, shift));
+    const tgi_ref product = tgi_build_2(b, TGI_OP_MUL, random,
+                                        float_constant(b, spec->dtype, scale));
+    return tgi_build_2(b, TGI_OP_ADD, product,
+                       float_constant(b, spec->dtype, shift));
 }
 
 /* Standard normal numbers in [-2, 2]: the first draw that lies there. */
@@ -115,12 +115,14 @@ static tgi_ref build_initial(tgi_builder *b, const tgi_spec *spec,
         return scaled(b, spec, random_draw(b, false, spec, seed, 0),
                       2 * limit, -limit);
     }
-    case TG_INITIAL_SCALED_NORMAL:
+    case TG_INITIAL_SCALED_NORMAL: {
+        const tgi_ref random = truncated_normal(b, spec, seed);
         return tgi_build_2(
-            b, TGI_OP_MUL, truncated_normal(b, spec, seed),
+            b, TGI_OP_MUL, random,
             float_constant(b, spec->dtype,
                            sqrt(scaled_variance(spec, initial)) /
                                TRUNCATED_DEVIATION));
+    }
     default: /* TG_INITIAL_NUMBER */
         return tgi_build_broadcast(
             b, float_constant(b, spec->dtype, initial->a), spec->rank,

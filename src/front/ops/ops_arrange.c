@@ -184,10 +184,9 @@ void tg_unstack_at(tg_operand operand, int user_axis, tg_value *out_parts,
 /* x, with the elements from position `from` on moved to the front. */
 static tgi_ref rotate(tgi_builder *b, tgi_ref x, int axis, tgi_dim from)
 {
-    tgi_ref parts[] = {
-        tgi_build_slice(b, x, axis, from, TG_END, 1),
-        tgi_build_slice(b, x, axis, 0, from, 1),
-    };
+    tgi_ref parts[2];
+    parts[0] = tgi_build_slice(b, x, axis, from, TG_END, 1);
+    parts[1] = tgi_build_slice(b, x, axis, 0, from, 1);
     return tgi_build_concat(b, axis, parts, 2);
 }
 

@@ -188,10 +188,10 @@ static tgi_ref build_depthwise(tgi_builder *b, tgi_ref x, tgi_ref w, int64_t n,
     const tg_dtype dtype = tgi_graph_node(b->graph, x)->dtype;
     tgi_ref sum =
         tgi_build_number(b, dtype, dtype, (tgi_number){TGI_NUMBER_UINT, {0}});
-    for (int64_t i = 0; sum && i < n; i++)
-        sum = tgi_build_3(b, TGI_OP_FMA,
-                          window_element(b, x, w, i, counts, options),
-                          filter_element(b, w, i), sum);
+    for (int64_t i = 0; sum && i < n; i++) {
+        const tgi_ref of_x = window_element(b, x, w, i, counts, options);
+        sum = tgi_build_3(b, TGI_OP_FMA, of_x, filter_element(b, w, i), sum);
+    }
     return sum;
 }
 

@@ -80,10 +80,9 @@ static bool draw_from_generator(tgi_operation *o, tgi_ref generator,
     tgi_ref next = tgi_build_2(
         b, TGI_OP_ADD, *out_offset,
         tgi_build_cast(b, tgi_build_extent(b, n), TG_U64));
-    tgi_ref parts[] = {
-        tgi_build_reshape(b, *out_key, 1, (int64_t[]){1}),
-        tgi_build_reshape(b, next, 1, (int64_t[]){1}),
-    };
+    tgi_ref parts[2];
+    parts[0] = tgi_build_reshape(b, *out_key, 1, (int64_t[]){1});
+    parts[1] = tgi_build_reshape(b, next, 1, (int64_t[]){1});
     tgi_ref next_state = tgi_build_concat(b, 0, parts, 2);
     return next_state && tgi_trace_write(o->t, generator, next_state, b->site);
 }

@@ -115,9 +115,9 @@ static tgi_ref build_confusion_matrix(tgi_builder *b, tgi_ref labels,
     tgi_ref at = tgi_build_2(b, TGI_OP_ADD,
                              tgi_build_2(b, TGI_OP_MUL, labels, n),
                              predictions);
-    tgi_ref is_counted =
-        tgi_build_2(b, TGI_OP_AND, is_class(b, labels, n),
-                    is_class(b, predictions, n));
+    tgi_ref is_counted = is_class(b, labels, n);
+    is_counted = tgi_build_2(b, TGI_OP_AND, is_counted,
+                             is_class(b, predictions, n));
     at = tgi_build_3(b, TGI_OP_SELECT, is_counted, at,
                      tgi_build_number_like(b, at, -1));
     tgi_ref zeros = tgi_build_broadcast(b, tgi_build_number_like(b, at, 0), 1,

@@ -97,9 +97,9 @@ static tgi_ref build_attention(tgi_operation *o, tgi_ref x, tgi_ref context,
         return 0;
     const tgi_shape *shape = tgi_graph_shape(b->graph, q);
     const double width = (double)shape->dims[shape->rank - 1];
-    tgi_ref scores = tgi_build_2(
-        b, TGI_OP_MUL, tgi_build_matmul(b, q, k, TG_TRANSPOSE_B),
-        tgi_build_number_like(b, q, 1 / sqrt(width)));
+    tgi_ref scores = tgi_build_matmul(b, q, k, TG_TRANSPOSE_B);
+    scores = tgi_build_2(b, TGI_OP_MUL, scores,
+                         tgi_build_number_like(b, q, 1 / sqrt(width)));
     tgi_ref weights = tgi_build_softmax(b, mask_scores(b, scores, mask), -1);
     tgi_ref heads = tgi_build_matmul(b, weights, v, TG_MATMUL_PLAIN);
     return tgi_layer_project(o, merge_heads(b, heads), layer->output.weights,

@@ -136,9 +136,9 @@ static bool move_statistic(tgi_operation *o, tg_variable *variable,
 {
     tgi_builder *b = &o->b;
     tgi_ref before = batch ? tgi_layer_read(o, variable) : 0;
-    tgi_ref step = tgi_build_2(b, TGI_OP_MUL,
-                               tgi_build_2(b, TGI_OP_SUB, batch, before),
-                               tgi_build_number_like(b, batch, momentum));
+    tgi_ref step = tgi_build_2(b, TGI_OP_SUB, batch, before);
+    step = tgi_build_2(b, TGI_OP_MUL, step,
+                       tgi_build_number_like(b, batch, momentum));
     tgi_ref after = tgi_build_2(b, TGI_OP_ADD, step, before);
     if (!tgi_build_same_shape(b, before, after, "statistics and features"))
         return false;

@@ -205,8 +205,8 @@ static tgi_ref advance_average(const update *u, tg_variable *variable,
                                const char *what, double decay, tgi_ref x)
 {
     moment m = read_moment(u, variable, what);
-    tgi_ref next = add(u, mul(u, m.value, scalar_of(u, decay)),
-                       mul(u, x, scalar_of(u, 1 - decay)));
+    tgi_ref next = mul(u, m.value, scalar_of(u, decay));
+    next = add(u, next, mul(u, x, scalar_of(u, 1 - decay)));
     return assign(u, m.node, next) ? next : 0;
 }
 
@@ -255,9 +255,11 @@ static tgi_ref build_change(const update *u, const tgi_parameter *p, tgi_ref g)
     switch (rule->kind) {
     case TG_RULE_MOMENTUM:
         return mul(u, m, factor_of(u, rate));
-    case TG_RULE_NESTEROV:
-        return mul(u, add(u, mul(u, m, scalar_of(u, rule->beta1)), g),
-                   factor_of(u, rate));
+    case TG_RULE_NESTEROV: {
+        const tgi_ref ahead = mul(u, m, scalar_of(u, rule->beta1));
+        const tgi_ref step = add(u, ahead, g);
+        return mul(u, step, factor_of(u, rate));
+    }
     case TG_RULE_ADAM:
         return build_quotient(u, u->f->step_size, m, v, u->f->correction);
     case TG_RULE_RMSPROP:

@@ -89,8 +89,9 @@ static void step_lstm(tgi_operation *o, const tg_lstm_layer *layer,
     tgi_ref forget = sigmoid(b, gate(b, gates, 1, n_units));
     tgi_ref cell = tgi_build_1(b, TGI_OP_TANH, gate(b, gates, 2, n_units));
     tgi_ref output = sigmoid(b, gate(b, gates, 3, n_units));
-    *c = tgi_build_2(b, TGI_OP_ADD, tgi_build_2(b, TGI_OP_MUL, forget, *c),
-                     tgi_build_2(b, TGI_OP_MUL, input, cell));
+    tgi_ref kept = tgi_build_2(b, TGI_OP_MUL, forget, *c);
+    tgi_ref added = tgi_build_2(b, TGI_OP_MUL, input, cell);
+    *c = tgi_build_2(b, TGI_OP_ADD, kept, added);
     *h = tgi_build_2(b, TGI_OP_MUL, output, tgi_build_1(b, TGI_OP_TANH, *c));
 }
 
@@ -164,8 +165,9 @@ tg_lstm_state tg_lstm_at(tg_operand operand, tg_lstm_state state,
         h = state_operand(&o, state.h, projected, true, scan.n_units);
         c = h ? state_operand(&o, state.c, projected, true, scan.n_units) : 0;
     }
-    const tg_operand initial[] = {tg_in_value(tgi_operation_end(&o, h)),
-                                  tg_in_value(tgi_operation_end(&o, c))};
+    tg_operand initial[2];
+    initial[0] = tg_in_value(tgi_operation_end(&o, h));
+    initial[1] = tg_in_value(tgi_operation_end(&o, c));
     const tg_operand sequence = tg_in_value(tgi_operation_end(&o, projected));
     if (o.t->status == TG_OK)
         tg_scan_at(scan_lstm, &scan, initial, 2, &sequence, 1, final, 2,
@@ -187,10 +189,12 @@ static tgi_ref step_gru(tgi_operation *o, const tg_gru_layer *layer,
     tgi_ref of_state =
         tgi_layer_project(o, h, layer->state_weights, layer->state_bias);
     tgi_ref part[2];
-    for (int i = 0; i < 2; i++)
-        part[i] = sigmoid(b, tgi_build_2(b, TGI_OP_ADD,
-                                         gate(b, projected, i, n_units),
-                                         gate(b, of_state, i, n_units)));
+    for (int i = 0; i < 2; i++) {
+        part[i] = gate(b, projected, i, n_units);
+        part[i] = tgi_build_2(b, TGI_OP_ADD, part[i],
+                              gate(b, of_state, i, n_units));
+        part[i] = sigmoid(b, part[i]);
+    }
     tgi_ref reset = tgi_build_2(b, TGI_OP_MUL, part[0],
                                 gate(b, of_state, 2, n_units));
     tgi_ref new = tgi_build_1(

@@ -36,14 +36,14 @@ static tg_value build_decay(const char *name, bool is_stepwise,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, name, site)) {
         tgi_builder *b = &o.b;
-        tgi_ref exponent =
-            tgi_build_2(b, TGI_OP_DIV, step_operand(&o, step, every),
-                        tgi_build_f64(b, (double)every));
+        tgi_ref exponent = step_operand(&o, step, every);
+        exponent = tgi_build_2(b, TGI_OP_DIV, exponent,
+                               tgi_build_f64(b, (double)every));
         if (is_stepwise)
             exponent = tgi_build_1(b, TGI_OP_FLOOR, exponent);
-        result = tgi_build_2(
-            b, TGI_OP_MUL, tgi_build_f64(b, rate),
-            tgi_build_2(b, TGI_OP_POW, tgi_build_f64(b, factor), exponent));
+        const tgi_ref power = tgi_build_2(
+            b, TGI_OP_POW, tgi_build_f64(b, factor), exponent);
+        result = tgi_build_2(b, TGI_OP_MUL, tgi_build_f64(b, rate), power);
     }
     return tgi_operation_end(&o, result);
 }
@@ -71,14 +71,15 @@ tg_value tg_cosine_decay_at(tg_operand step, double rate, int64_t n_steps,
         tgi_ref n = tgi_build_f64(b, (double)n_steps);
         tgi_ref done = tgi_build_2(b, TGI_OP_MIN,
                                    step_operand(&o, step, n_steps), n);
-        tgi_ref angle = tgi_build_2(b, TGI_OP_MUL,
-                                    tgi_build_2(b, TGI_OP_DIV, done, n),
-                                    tgi_build_f64(b, M_PI));
-        tgi_ref twice = tgi_build_2(b, TGI_OP_ADD, tgi_build_f64(b, 1),
-                                    tgi_build_1(b, TGI_OP_COS, angle));
+        tgi_ref angle = tgi_build_2(b, TGI_OP_DIV, done, n);
+        angle = tgi_build_2(b, TGI_OP_MUL, angle, tgi_build_f64(b, M_PI));
+        tgi_ref cosine = tgi_build_1(b, TGI_OP_COS, angle);
+        tgi_ref twice =
+            tgi_build_2(b, TGI_OP_ADD, tgi_build_f64(b, 1), cosine);
         tgi_ref half = tgi_build_f64(b, (rate - final_rate) / 2);
+        tgi_ref excess = tgi_build_2(b, TGI_OP_MUL, half, twice);
         result = tgi_build_2(b, TGI_OP_ADD, tgi_build_f64(b, final_rate),
-                             tgi_build_2(b, TGI_OP_MUL, half, twice));
+                             excess);
     }
     return tgi_operation_end(&o, result);
 }
@@ -91,9 +92,8 @@ tg_value tg_warm_up_at(tg_operand step, int64_t n_steps, tg_operand rate,
     if (tgi_operation_begin(&o, "warm_up", site)) {
         tgi_builder *b = &o.b;
         tgi_ref n = tgi_build_f64(b, (double)n_steps);
-        tgi_ref done = tgi_build_2(b, TGI_OP_ADD,
-                                   step_operand(&o, step, n_steps),
-                                   tgi_build_f64(b, 1));
+        tgi_ref done = step_operand(&o, step, n_steps);
+        done = tgi_build_2(b, TGI_OP_ADD, done, tgi_build_f64(b, 1));
         tgi_ref fraction =
             tgi_build_2(b, TGI_OP_DIV, tgi_build_2(b, TGI_OP_MIN, done, n), n);
         tgi_ref full = fraction ? tgi_operation_operand(&o, rate) : 0;

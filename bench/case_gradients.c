@@ -114,3 +114,39 @@ const tensor_case scan_gradient_case = {
     .absolute = 1e-4,
     .relative = 1e-4,
 };
+
+/* -- adam: one update of parameters with their moments --------------------- */
+
+static void trace_adam(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value g = in[3];
+    const tg_value m = tg_assign(
+        in[1], tg_add(in[1], tg_mul(tg_sub(g, in[1]), 1 - ADAM_BETA_1)));
+    const tg_value v = tg_assign(
+        in[2],
+        tg_add(in[2], tg_mul(tg_sub(tg_square(g), in[2]), 1 - ADAM_BETA_2)));
+    const tg_value by = tg_div(m, tg_add(tg_sqrt(v), ADAM_EPSILON));
+    tg_return(t, tg_reduce_max(tg_assign_sub(in[0], tg_mul(by, TRAIN_RATE)),
+                               TG_ALL_AXES));
+}
+
+const tensor_case adam_case = {
+    .callback = trace_adam,
+    .kernels = {[BACKEND_C] = plain_adam},
+    .inputs = {INPUT_VARIABLE(TG_F32, SHAPE(COLUMNS), -1, 1),
+               INPUT_VARIABLE(TG_F32, SHAPE(COLUMNS), -0.1, 0.1),
+               INPUT_VARIABLE(TG_F32, SHAPE(COLUMNS), 0.01, 0.1),
+               INPUT(TG_F32, SHAPE(COLUMNS), -1, 1)},
+    .results = {{TG_F32, SHAPE_SCALAR}},
+    .absolute = 1e-5,
+    .relative = 1e-5,
+    .has_state = true,
+};
+
+const case_size adam_sizes[] = {
+    SIZE_TIMED("1e6", 0, 1000000),
+    SIZE_CHECKED("1", 0, 1),
+    SIZE_CHECKED("1001", 0, 1001),
+    SIZES_END,
+};

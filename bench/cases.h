@@ -10,16 +10,19 @@
 #include "process_case.h"
 #include "tensor_case.h"
 
-extern const tensor_case attention_case, axpy_case, black_scholes_case,
-    call_case, chain_case, copy_case, jacobi_case, layer_norm_case,
+extern const tensor_case adam_case, attention_case, axpy_case,
+    black_scholes_case, call_case, chain_case, conv_case, conv_filters_case,
+    conv_images_case, copy_case, jacobi_case, layer_norm_case,
     logistic_train_case, lorenz_assert_case, lorenz_case, matmul_bias_relu_case,
-    matmul_case, matmul_f64_case, mlp_forward_case, mlp_train_case, run_case,
+    matmul_case, matmul_f64_case, max_pool_case, mlp_forward_case,
+    mlp_train_case, run_case,
     run_group_case, scale_case, scan_case, scan_gradient_case,
     small_matmul_case, softmax_case, sum_case, transpose_case, wave_case,
     while_case;
 
-extern const case_size add_sizes[], attention_sizes[], black_scholes_sizes[],
-    chain_sizes[], graph_sizes[], jacobi_sizes[], logistic_train_sizes[],
+extern const case_size adam_sizes[], add_sizes[], attention_sizes[],
+    black_scholes_sizes[], chain_sizes[], conv_sizes[], max_pool_sizes[],
+    graph_sizes[], jacobi_sizes[], logistic_train_sizes[],
     lorenz_assert_sizes[], lorenz_sizes[], matmul_bias_relu_sizes[],
     matmul_f64_sizes[], matmul_sizes[], mlp_sizes[], mlp_train_sizes[],
     row_sizes[], scan_sizes[], small_matmul_sizes[], stream_sizes[],

@@ -13,6 +13,7 @@ bench_tgjit_bench_SOURCES = \
 	bench/case.h \
 	bench/case_args.c \
 	bench/case_args.h \
+	bench/case_conv.c \
 	bench/case_elementwise.c \
 	bench/case_gradients.c \
 	bench/case_grid.c \
@@ -89,6 +90,7 @@ libtgjit_bench_plain_la_SOURCES = \
 	bench/peers/onednn.c \
 	bench/peers/openblas.c \
 	bench/peers/train.c \
+	bench/plain_conv.c \
 	bench/plain_elementwise.c \
 	bench/plain_gradients.c \
 	bench/plain_grid.c \

@@ -81,6 +81,17 @@ kernel blis_matmul, blis_matmul_f64;
 kernel onednn_matmul, onednn_dense, onednn_mlp;
 kernel libxsmm_matmul;
 
+/* -- Convolutions and optimisers ------------------------------------------- */
+
+kernel plain_conv, plain_conv_images, plain_conv_filters, plain_max_pool;
+kernel plain_adam;
+
+enum { CONV_WINDOW = 3 }; /* rows and columns of a window */
+
+#define ADAM_BETA_1 0.9f
+#define ADAM_BETA_2 0.999f
+#define ADAM_EPSILON 1e-8f
+
 /* Widths of the network. */
 enum { MLP_IN = 784, MLP_FIRST = 256, MLP_SECOND = 128, MLP_OUT = 10 };
 

@@ -91,3 +91,19 @@ void plain_scan_3x3_gradient(const kernel_buffers *b)
     memcpy(b->out[1], g, sizeof(g));
     memcpy(b->out[2], to_a, sizeof(to_a));
 }
+
+void plain_adam(const kernel_buffers *b)
+{
+    float *restrict p = b->state[0], *restrict m = b->state[1];
+    float *restrict v = b->state[2];
+    const float *restrict g = b->in[3];
+    float max = -INFINITY;
+#pragma omp parallel for reduction(max : max)
+    for (int64_t i = 0; i < b->count; i++) {
+        m[i] += (g[i] - m[i]) * (1 - ADAM_BETA_1);
+        v[i] += (g[i] * g[i] - v[i]) * (1 - ADAM_BETA_2);
+        p[i] -= m[i] / (sqrtf(v[i]) + ADAM_EPSILON) * TRAIN_RATE;
+        max = p[i] > max ? p[i] : max;
+    }
+    *(float *)b->out[0] = max;
+}

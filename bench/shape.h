@@ -8,7 +8,7 @@
 
 #include "case.h"
 
-enum { SHAPE_AXES = 3 };
+enum { SHAPE_AXES = 4 };
 
 /* An axis is an extent, or a member of the size; 0 ends a shape. Axes that the
    size lacks are omitted. */

@@ -6,6 +6,7 @@
 examples = \
 	examples/checkpoint \
 	examples/dataset_batches \
+	examples/digits_cnn \
 	examples/digits_mlp \
 	examples/epoch \
 	examples/errors \
@@ -27,6 +28,7 @@ example_ldadd = libtgjit.la $(LIBM)
 # Each needs a line: examples_NAME_LDADD = $(example_ldadd)
 examples_checkpoint_LDADD = $(example_ldadd)
 examples_dataset_batches_LDADD = $(example_ldadd)
+examples_digits_cnn_LDADD = $(example_ldadd)
 examples_digits_mlp_LDADD = $(example_ldadd)
 examples_epoch_LDADD = $(example_ldadd)
 examples_errors_LDADD = $(example_ldadd)
@@ -46,6 +48,7 @@ examples_transformer_bytes_LDADD = $(example_ldadd)
 
 # Those that read files find them in the source tree.
 example_data = -DEXAMPLE_DATA='"$(abs_top_srcdir)/examples/data"'
+examples_digits_cnn_CPPFLAGS = $(AM_CPPFLAGS) $(example_data)
 examples_digits_mlp_CPPFLAGS = $(AM_CPPFLAGS) $(example_data)
 examples_transformer_bytes_CPPFLAGS = $(AM_CPPFLAGS) $(example_data)
 EXTRA_DIST += \
@@ -59,14 +62,14 @@ examples_cxx_tour_SOURCES = examples/cxx_tour.cpp
 examples_cxx_tour_LDADD = $(example_ldadd)
 EXTRA_DIST += examples/cxx_tour.expected
 
-# Small TensorFlow programs in C, in the order of docs/FROM_TENSORFLOW.md. The
-# number 06 is kept for a shared convolutional feature extractor.
+# Small TensorFlow programs in C, in the order of docs/FROM_TENSORFLOW.md.
 examples += \
 	examples/from_tensorflow/01_shared_counter \
 	examples/from_tensorflow/02_bundle_signature \
 	examples/from_tensorflow/03_batches \
 	examples/from_tensorflow/04_scope_constant \
 	examples/from_tensorflow/05_shared_first_layer \
+	examples/from_tensorflow/06_shared_convolution \
 	examples/from_tensorflow/07_scalar_signature \
 	examples/from_tensorflow/08_vector_and_scalar \
 	examples/from_tensorflow/09_model_struct \
@@ -81,6 +84,7 @@ examples_from_tensorflow_02_bundle_signature_LDADD = $(example_ldadd)
 examples_from_tensorflow_03_batches_LDADD = $(example_ldadd)
 examples_from_tensorflow_04_scope_constant_LDADD = $(example_ldadd)
 examples_from_tensorflow_05_shared_first_layer_LDADD = $(example_ldadd)
+examples_from_tensorflow_06_shared_convolution_LDADD = $(example_ldadd)
 examples_from_tensorflow_07_scalar_signature_LDADD = $(example_ldadd)
 examples_from_tensorflow_08_vector_and_scalar_LDADD = $(example_ldadd)
 examples_from_tensorflow_09_model_struct_LDADD = $(example_ldadd)

@@ -27,6 +27,7 @@ unit_tests = \
 	tests/api/test_control_loops \
 	tests/api/test_control_nesting \
 	tests/api/test_control_iterations \
+	tests/api/test_conv \
 	tests/api/test_csv \
 	tests/api/test_dataset \
 	tests/api/test_dlpack \
@@ -101,6 +102,7 @@ unit_tests = \
 	tests/codegen/test_empty \
 	tests/codegen/test_executable_pages \
 	tests/codegen/test_fuse \
+	tests/codegen/test_fuse_conv \
 	tests/codegen/test_fuse_matmul \
 	tests/codegen/test_fuse_memory \
 	tests/codegen/test_fuse_reduction_epilogue \
@@ -214,6 +216,7 @@ tests_codegen_test_empty_SOURCES = \
 tests_api_test_gradient_expected_SOURCES = \
 	tests/api/gradient_formulas.c \
 	tests/api/gradient_formulas.h \
+	tests/api/gradient_formulas_conv.c \
 	tests/api/gradient_formulas_layers.c \
 	tests/api/gradient_formulas_loops.c \
 	tests/api/gradient_formulas_networks.c \
@@ -429,11 +432,12 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_jit.c \
 	tests/random/random_graph_make.c \
 	tests/random/random_graph_make_control.c \
+	tests/random/random_graph_make_conv.c \
 	tests/random/random_graph_make_dynamic.c \
 	tests/random/random_graph_make_elementwise.c \
 	tests/random/random_graph_make_empty.c \
 	tests/random/random_graph_make_reassign.c \
-	tests/random/random_graph_make_window.c \
+	tests/random/random_graph_make_scan.c \
 	tests/random/random_graph_make_reduce.c \
 	tests/random/random_graph_make_shape.c \
 	tests/random/random_graph_make_state.c \
@@ -524,6 +528,7 @@ script_tests = \
 	tests/scripts/check-background.sh \
 	tests/scripts/check-bench.sh \
 	tests/scripts/check-cache.sh \
+	tests/scripts/check-conv.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-from-tensorflow.sh \
@@ -555,6 +560,7 @@ LONG_TESTS = \
 	tests/scripts/long-aarch64.sh \
 	tests/scripts/long-cache.sh \
 	tests/scripts/long-compile.sh \
+	tests/scripts/long-conv.sh \
 	tests/scripts/long-disk-cache.sh \
 	tests/scripts/long-files.sh \
 	tests/scripts/long-matmul.sh \
@@ -590,6 +596,7 @@ EXTRA_DIST += \
 	tests/golden/gallery_dot.txt \
 	tests/golden/gallery_sites.txt \
 	tests/golden/loops_appended.txt \
+	tests/golden/loops_convolutions.txt \
 	tests/golden/loops_dynamic.txt \
 	tests/golden/loops_elementwise.txt \
 	tests/golden/loops_extents.txt \
@@ -634,6 +641,7 @@ EXTRA_DIST += \
 	tests/golden/traced_train_step_verbose.txt \
 	tests/golden/traced_with_static.txt \
 	tests/golden/traced_with_static_short.txt \
+	tests/gradients/convolutions.txt \
 	tests/gradients/elementwise.txt \
 	tests/gradients/layers.txt \
 	tests/gradients/loops.txt \
@@ -659,6 +667,8 @@ EXTRA_DIST += \
 	tests/op_matrix/case_file.py \
 	tests/op_matrix/cast.txt \
 	tests/op_matrix/composite.txt \
+	tests/op_matrix/conv.txt \
+	tests/op_matrix/scan.txt \
 	tests/op_matrix/dynamic.txt \
 	tests/op_matrix/scatter.txt \
 	tests/op_matrix/index.txt \

@@ -27,9 +27,12 @@
 #include "bundle.h"
 #include "context.h"
 #include "ops.h"
+#include "ops_conv.h"
 
 /* weights [in, out], bias [out] */
 TG_DEFINE_BUNDLE(tg_dense_layer, weights, bias)
+/* filters [spatial …, in / groups, out], bias [out] */
+TG_DEFINE_BUNDLE(tg_conv_layer, filters, bias)
 /* scale [features], shift [features] */
 TG_DEFINE_BUNDLE(tg_norm_layer, scale, shift)
 /* Of [features] each; mean and variance, of past batches, are not trainable. */
@@ -57,6 +60,14 @@ TG_API TG_MUST_CHECK tg_status
 tg_dense_create(tg_context *ctx, const char *name, tg_dtype dtype,
                 int64_t n_in, int64_t n_out, tg_initial initial,
                 tg_dense_layer *out_layer);
+
+/* Filters by `initial`, with windows of these sizes, one per spatial axis:
+   tg_conv_create(ctx, "c", TG_F32, TG_DIMS(3, 3), 1, 16, tg_he(), &layer). If
+   there are groups, n_in is the number of channels of one. The bias is 0. */
+TG_API TG_MUST_CHECK tg_status
+tg_conv_create(tg_context *ctx, const char *name, tg_dtype dtype, int n_spatial,
+               const int64_t *window, int64_t n_in, int64_t n_out,
+               tg_initial initial, tg_conv_layer *out_layer);
 
 /* Scale 1, shift 0. To be applied by tg_layer_norm (ops_nn.h):
    tg_layer_norm(x, layer->scale, layer->shift, 1e-5). */
@@ -96,6 +107,11 @@ tg_attention_create(tg_context *ctx, const char *name, tg_dtype dtype,
 /* x * weights + bias, along the last axis of x. */
 TG_API tg_value tg_dense_at(tg_operand x, const tg_dense_layer *layer,
                             tg_site site);
+
+/* The convolution of x by the filters, plus the bias. The options are those of
+   tg_conv, of which the layout is that of x and the result alone. */
+TG_API tg_value tg_convolve_at(tg_operand x, const tg_conv_layer *layer,
+                               const tg_conv_options *options, tg_site site);
 
 /* The rows of the table at integer indices; an index out of range fails the
    call. The gradient adds up rows that are used several times. */
@@ -189,6 +205,13 @@ TG_END_DECLS
 /* Arguments that are not operands are variadic: they may contain commas, as
    tg_dense(x, &(tg_dense_layer){w, b}) does. */
 #define tg_dense(x, ...) tg_dense_at(TG_IN(x), __VA_ARGS__, TG_HERE)
+/* x, layer (without commas), then options by name:
+   tg_convolve(x, &m->conv, .stride = {2, 2}, .padding = TG_PADDING_SAME) */
+#define tg_convolve(x, layer, ...) \
+    tg_convolve_at(TG_IN(x), layer, \
+                   &(const tg_conv_options){ \
+                       .struct_bytes = sizeof(tg_conv_options), __VA_ARGS__}, \
+                   TG_HERE)
 #define tg_embedding(indices, ...) \
     tg_embedding_at(TG_IN(indices), __VA_ARGS__, TG_HERE)
 /* x, layer, is_training, momentum, epsilon */
@@ -213,6 +236,21 @@ inline tg_value tg_dense(tg_in x, const tg_dense_layer *layer,
                          tg_site site = TG_HERE)
 {
     return tg_dense_at(x, layer, site);
+}
+inline tg_status tg_conv_create(tg_context *ctx, const char *name,
+                                tg_dtype dtype, tg_dims window, int64_t n_in,
+                                int64_t n_out, tg_initial initial,
+                                tg_conv_layer *out_layer)
+{
+    return tg_conv_create(ctx, name, dtype, (int)window.size(), window.begin(),
+                          n_in, n_out, initial, out_layer);
+}
+inline tg_value tg_convolve(tg_in x, const tg_conv_layer *layer,
+                            tg_conv_options options = {},
+                            tg_site site = TG_HERE)
+{
+    options.struct_bytes = sizeof(options);
+    return tg_convolve_at(x, layer, &options, site);
 }
 inline tg_value tg_embedding(tg_in indices, const tg_embedding_layer *layer,
                              tg_site site = TG_HERE)

@@ -141,8 +141,8 @@ TG_END_DECLS
     tg_global_max_pool_at(TG_IN(x), layout, TG_HERE)
 #define tg_global_avg_pool(x, layout) \
     tg_global_avg_pool_at(TG_IN(x), layout, TG_HERE)
-#define tg_windows(x, n, axes, sizes, strides, dilations) \
-    tg_windows_at(TG_IN(x), n, axes, sizes, strides, dilations, TG_HERE)
+/* tg_windows(x, n, axes, sizes, strides, dilations) */
+#define tg_windows(x, ...) tg_windows_at(TG_IN(x), __VA_ARGS__, TG_HERE)
 #else
 inline tg_value tg_conv(tg_in x, tg_in w, tg_conv_options options = {},
                         tg_site site = TG_HERE)

@@ -16,8 +16,9 @@ tgi_dim tgi_build_window_count(tgi_builder *b, tgi_ref x, int axis,
 {
     tgi_dims *dims = b->graph->dims;
     const tgi_dim extent = tgi_graph_shape(b->graph, x)->dims[axis];
-    if (size == 0) {
-        tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1, "a window has no elements");
+    if (size == 0 || !tgi_dims_has(dims, size)) {
+        tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1, "a window of %lld elements",
+                       (long long)size);
         return TGI_DIM_NONE;
     }
     if (stride < 1 || dilation < 1 || stride > INT32_MAX ||
@@ -45,6 +46,24 @@ tgi_dim tgi_build_window_count(tgi_builder *b, tgi_ref x, int axis,
                        1));
 }
 
+/* The axes of windows, which stand in the order of the axes they are taken from,
+   in that of `axes`. */
+static tgi_ref order_windows(tgi_builder *b, tgi_ref x, int first, int n,
+                             const int *axes)
+{
+    int perm[TG_MAX_RANK];
+    bool is_ordered = true;
+    for (int i = 0; i < first; i++)
+        perm[i] = i;
+    for (int i = 0; i < n; i++) {
+        perm[first + i] = first;
+        for (int j = 0; j < n; j++)
+            perm[first + i] += axes[j] < axes[i];
+        is_ordered &= perm[first + i] == first + i;
+    }
+    return !x || is_ordered ? x : tgi_build_transpose(b, x, first + n, perm);
+}
+
 tgi_ref tgi_build_window(tgi_builder *b, tgi_ref x, int n, const int *axes,
                          const int64_t *sizes, const int64_t *strides,
                          const int64_t *dilations)
@@ -58,7 +77,7 @@ tgi_ref tgi_build_window(tgi_builder *b, tgi_ref x, int n, const int *axes,
                               n, TG_MAX_RANK);
     tgi_attr_window attr = {{0}, {0}, {0}};
     tgi_dim dims[TG_MAX_RANK];
-    int rank = shape->rank;
+    int rank = shape->rank, of_x[TG_MAX_RANK];
     for (int i = 0; i < rank; i++)
         dims[i] = shape->dims[i];
     for (int i = 0; i < n; i++) {
@@ -72,18 +91,18 @@ tgi_ref tgi_build_window(tgi_builder *b, tgi_ref x, int n, const int *axes,
                                             dilations[i]);
         if (dims[axis] == TGI_DIM_NONE)
             return 0;
+        of_x[i] = axis;
         attr.size[axis] = sizes[i];
         attr.stride[axis] = strides[i];
         attr.dilation[axis] = dilations[i];
     }
-    /* The axes of windows follow in the order of those they are taken from. */
     for (int axis = 0; axis < shape->rank; axis++)
         if (attr.size[axis])
             dims[rank++] = attr.size[axis];
-    return tgi_build_node(b, TGI_OP_WINDOW,
-                          tgi_graph_node(b->graph, x)->dtype,
-                          tgi_build_shape(b, rank, dims), &x, 1, &attr,
-                          sizeof(attr));
+    const tgi_ref windows = tgi_build_node(
+        b, TGI_OP_WINDOW, tgi_graph_node(b->graph, x)->dtype,
+        tgi_build_shape(b, rank, dims), &x, 1, &attr, sizeof(attr));
+    return order_windows(b, windows, rank - n, n, of_x);
 }
 
 tgi_ref tgi_build_reversed_filters(tgi_builder *b, tgi_ref w, int n_batch,

@@ -79,6 +79,8 @@ static tgi_ref fold_adjacent(tgi_rule *rule, tgi_ref g, const windows *w)
     tgi_attr_pad pad = {{0}, {0}, {0}};
     pad.high[w->axis] =
         tgi_build_dim(rule->b, tgi_dim_sub(table, w->extent, covered));
+    if (pad.high[w->axis] == TGI_DIM_NONE)
+        return 0;
     const tgi_shape_ref padded =
         changed_shape(rule, g, w->axis, w->extent, false);
     return tgi_rule_pad(rule, g, K(0), &pad, padded);
@@ -89,6 +91,10 @@ static tgi_ref fold_adjacent(tgi_rule *rule, tgi_ref g, const windows *w)
 static tgi_ref fold_overlapping(tgi_rule *rule, tgi_ref g, const windows *w)
 {
     tgi_dims *table = rule->b->graph->dims;
+    if (!tgi_dim_is_known(w->size))
+        return tgi_build_fail(rule->b, TG_ERROR_UNSUPPORTED, NULL, 0,
+                              "the gradient of overlapping windows of unknown "
+                              "size");
     const tgi_dim n = tgi_graph_shape(rule->b->graph, g)->dims[w->axis];
     const int rank = tgi_graph_shape(rule->b->graph, g)->rank;
     const tgi_dim border = span(table, w->size, w->dilation);

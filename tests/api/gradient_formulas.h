@@ -35,7 +35,8 @@ typedef struct formula {
 /* One list per file of tests/gradients. */
 extern const formula elementwise_formulas[], shapes_formulas[],
     reductions_formulas[], products_formulas[], networks_formulas[],
-    loops_formulas[], training_formulas[], layers_formulas[];
+    loops_formulas[], training_formulas[], convolutions_formulas[],
+    layers_formulas[];
 
 /* x * x * x */
 static inline tg_value cube(tg_value x)

@@ -236,6 +236,49 @@ Test(cxx, reductions_take_axes)
     check_nothing_is_alive();
 }
 
+/* -- Convolutions ---------------------------------------------------------- */
+
+static void convolve(tg_trace *t, const tg_value *in, void *)
+{
+    tg_conv_options same = {};
+    same.padding = TG_PADDING_SAME;
+    tg_pool_options pairs = {};
+    pairs.window[0] = 2;
+    tg_value x = tg_reshape(in[0], {2, 3, 1}), w = tg_reshape(in[1], {2, 1, 1});
+    tg_value filled = tg_reshape(in[1], {1, 2, 1});
+    const int axis = 1;
+    const int64_t size = 2;
+    tg_return(t, {tg_conv(x, w), tg_conv1d(x, w, same),
+                  tg_conv_transpose(filled, w), tg_max_pool(x, pairs),
+                  tg_avg_pool(x, pairs), tg_lp_pool(x, pairs),
+                  tg_global_max_pool(x), tg_global_avg_pool(x, TG_CHANNELS_LAST),
+                  tg_windows(in[0], 1, &axis, &size)});
+}
+
+Test(cxx, convolutions_take_options)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_tensor *x = matrix(ctx), *w = vector_of(ctx, {1, 10}), *y[9] = {};
+    tg_function *f = tg_function_create(ctx, convolve, NULL, NULL);
+    cr_assert_eq(tg_call(f, {x, w}, {&y[0], &y[1], &y[2], &y[3], &y[4], &y[5],
+                                     &y[6], &y[7], &y[8]}),
+                 TG_OK, "%s", tg_error(ctx));
+    cr_assert(taken(y[0]) == floats({21, 32, 54, 65}));
+    cr_assert(taken(y[1]) == floats({21, 32, 3, 54, 65, 6}));
+    cr_assert(taken(y[2]) == floats({1, 20, 100}));
+    cr_assert(taken(y[3]) == floats({2, 5}));
+    cr_assert(taken(y[4]) == floats({1.5f, 4.5f}));
+    cr_assert(taken(y[5]) == floats({std::sqrt(5.0f), std::sqrt(41.0f)}));
+    cr_assert(taken(y[6]) == floats({3, 6}));
+    cr_assert(taken(y[7]) == floats({2, 5}));
+    cr_assert(taken(y[8]) == floats({1, 2, 2, 3, 4, 5, 5, 6}));
+    tg_function_release(f);
+    tg_tensor_release(x);
+    tg_tensor_release(w);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
 /* -- Functions of several operations --------------------------------------- */
 
 static void network(tg_trace *t, const tg_value *in, void *user)

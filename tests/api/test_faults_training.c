@@ -66,3 +66,47 @@ Test(faults, training)
 {
     check_every_fault(training_scenario);
 }
+
+/* -- Convolutions ---------------------------------------------------------- */
+
+/* in: images of any size, filters */
+static void convolve(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_conv_layer *layer = user;
+    tg_value y = tg_convolve(in[0], layer, .stride = {2, 1}, .groups = 2,
+                             .padding = TG_PADDING_SAME);
+    y = tg_max_pool(tg_relu(y), .window = {2, 2}, .stride = {1, 1});
+    y = tg_avg_pool(y, .window = {2, 2}, .padding = TG_PADDING_SAME);
+    y = tg_conv2d_transpose(y, in[1], .stride = {1, 2});
+    const tg_value loss = tg_sum(tg_square(y), TG_ALL_AXES);
+    tg_return(t, tg_gradient(loss, layer->filters), tg_gradient(loss, in[1]));
+}
+
+static bool convolution_scenario(void)
+{
+    tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
+    options.jit = "off";
+    TG_AUTO(tg_context) ctx = tg_context_create(&options);
+    tg_conv_layer layer = {NULL, NULL};
+    if (!ctx || tg_conv_create(ctx, "conv", TG_F32, TG_DIMS(2, 2), 1, 2,
+                               tg_ones(), &layer))
+        return false;
+    TG_AUTO(tg_function) f = tg_function_create(
+        ctx, convolve, &layer,
+        TG_SIGNATURE(TG_SPEC(TG_F32, TG_UNKNOWN, TG_UNKNOWN, TG_UNKNOWN, 2),
+                     TG_SPEC(TG_F32, 2, 2, 3, 2)));
+    TG_AUTO(tg_tensor) x =
+        tg_tensor_create(ctx, TG_F32, TG_DIMS(1, 5, 4, 2), tg_ones());
+    TG_AUTO(tg_tensor) w =
+        tg_tensor_create(ctx, TG_F32, TG_DIMS(2, 2, 3, 2), tg_ones());
+    TG_AUTO(tg_tensor) by_filters = NULL;
+    const bool good = f && x && w && !tg_call(f, TG_ARGS(x, w),
+                                              TG_RESULTS(&by_filters));
+    tg_bundle_release(&tg_conv_layer_type, &layer);
+    return good;
+}
+
+Test(faults, convolutions)
+{
+    check_every_fault(convolution_scenario);
+}

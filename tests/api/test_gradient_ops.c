@@ -130,6 +130,10 @@ APPLY(product, tg_matmul(x, y))
 APPLY(product_ta, tg_matmul_with(x, y, TG_TRANSPOSE_A))
 APPLY(product_tb, tg_matmul_with(x, y, TG_TRANSPOSE_B))
 APPLY(product_tt, tg_matmul_with(x, y, TG_TRANSPOSE_A | TG_TRANSPOSE_B))
+APPLY(windows, tg_square(tg_windows(x, 1, (const int[]){0},
+                                    (const int64_t[]){2},
+                                    (const int64_t[]){1}, NULL)))
+APPLY(convolution, tg_conv(x, y, .stride = {2}, .dilation = {2}))
 APPLY(cubic, tg_matmul(tg_matmul(x, y), tg_matmul_with(y, x, TG_MATMUL_PLAIN)))
 
 #define SHAPE(...) \
@@ -192,6 +196,8 @@ static const gradient_case other_cases[] = {
     CASE(MATMUL, 2, product, SHAPE(2, 3), SHAPE(2, 3, 2)),
     CASE(MATMUL, 2, product, SHAPE(2, 1, 2, 3), SHAPE(3, 3, 1)),
     CASE(MATMUL, 2, cubic, SHAPE(2, 2), SHAPE(2, 2)),
+    CASE(WINDOW, 1, windows, SHAPE(4, 2)),
+    CASE(CONV, 2, convolution, SHAPE(2, 6, 2), SHAPE(2, 2, 3)),
 };
 enum { N_OTHER = sizeof(other_cases) / sizeof(*other_cases) };
 

@@ -10,7 +10,8 @@
 
 /* -- Creation -------------------------------------------------------------- */
 
-TG_DEFINE_BUNDLE(all_layers, (tg_dense_layer, dense), (tg_norm_layer, norm),
+TG_DEFINE_BUNDLE(all_layers, (tg_dense_layer, dense), (tg_conv_layer, conv),
+                 (tg_norm_layer, norm),
                  (tg_batch_norm_layer, batch), (tg_embedding_layer, words),
                  (tg_lstm_layer, lstm), (tg_gru_layer, gru),
                  (tg_attention_layer, attention))
@@ -19,6 +20,8 @@ static void create_all(tg_context *ctx, tg_dtype dtype, all_layers *all)
 {
     check_works(tg_dense_create(ctx, "dense", dtype, 3, 2, tg_he(),
                                 &all->dense));
+    check_works(tg_conv_create(ctx, "conv", dtype, TG_DIMS(3, 5), 4, 6,
+                               tg_he(), &all->conv));
     check_works(tg_layer_norm_create(ctx, "norm", dtype, 2, &all->norm));
     check_works(tg_batch_norm_create(ctx, "batch", dtype, 2, &all->batch));
     check_works(tg_embedding_create(ctx, "words", dtype, 5, 3,
@@ -39,12 +42,16 @@ Test(layers, variables_are_named_by_scopes_and_nest_in_bundles)
     cr_assert_str_eq(tg_variable_name(all.attention.key.bias),
                      "attention/key/bias");
     cr_assert_eq(tg_variable_dims(all.attention.value.weights)[0], 6);
+    cr_assert_str_eq(tg_variable_name(all.conv.filters), "conv/filters");
+    cr_assert(memcmp(tg_variable_dims(all.conv.filters),
+                     (int64_t[]){3, 5, 4, 6}, 4 * sizeof(int64_t)) == 0);
+    check_variable(all.conv.bias, 0, 0, 0, 0, 0, 0);
     cr_assert_eq(tg_bundle_variables(&all_layers_type, &all, TG_ALL_VARIABLES,
                                      NULL, 0),
-                 24);
+                 26);
     cr_assert_eq(tg_bundle_variables(&all_layers_type, &all, TG_TRAINABLE,
                                      NULL, 0),
-                 22);
+                 24);
     check_variable(all.batch.mean, 0, 0);
     check_variable(all.batch.variance, 1, 1);
     check_variable(all.norm.scale, 1, 1);
@@ -76,6 +83,13 @@ Test(layers, a_layer_that_cannot_be_created_is_empty)
                 TG_ERROR_INVALID_ARGUMENT, "tg_dense_create", "name is NULL");
     check_fails(tg_dense_create(s.ctx, "d", TG_F32, 3, 2, tg_he(), NULL),
                 TG_ERROR_INVALID_ARGUMENT, "tg_dense_create", "layer is NULL");
+    check_fails(tg_conv_create(s.ctx, "c", TG_F32, 7, NULL, 3, 2, tg_he(),
+                               &all.conv),
+                TG_ERROR_INVALID_ARGUMENT, "tg_conv_create", "7 axes");
+    check_fails(tg_conv_create(s.ctx, "c", TG_F32, TG_DIMS(3, -1), 3, 2,
+                               tg_he(), &all.conv),
+                TG_ERROR_SHAPE, "-1");
+    cr_assert(!all.conv.filters && !all.conv.bias);
     check_fails(tg_lstm_create(s.ctx, "l", TG_I32, 3, 2, &all.lstm),
                 TG_ERROR_DTYPE, "i32");
     check_fails(tg_gru_create(s.ctx, "g", TG_F32, 3, INT64_MAX, &all.gru),
@@ -85,6 +99,72 @@ Test(layers, a_layer_that_cannot_be_created_is_empty)
                 TG_ERROR_SHAPE, "-6");
     cr_assert(!all.attention.query.weights && !all.attention.key.weights);
     cr_assert_str_empty(tg_scope_name(s.ctx));
+    session_end(&s);
+}
+
+/* -- Convolution ----------------------------------------------------------- */
+
+/* in: images */
+static void convolve(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_conv_layer *layer = user;
+    const tg_value direct = tg_add(
+        tg_conv2d(in[0], layer->filters, .padding = TG_PADDING_SAME),
+        layer->bias);
+    tg_return(t, direct, tg_convolve(in[0], layer, .padding = TG_PADDING_SAME),
+              tg_convolve(tg_transpose(in[0], TG_PERM(0, 3, 1, 2)), layer,
+                          .padding = TG_PADDING_SAME,
+                          .layout = TG_CHANNELS_FIRST));
+}
+
+static void convolve_without_bias(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_conv_layer *layer = user;
+    const tg_conv_layer unbiased = {layer->filters, NULL};
+    tg_return(t, tg_convolve(in[0], &unbiased));
+}
+
+static void convolve_nothing(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_convolve(in[0], NULL));
+}
+
+Test(layers, convolution_adds_its_bias_in_any_layout)
+{
+    session s;
+    session_begin(&s);
+    tg_conv_layer layer;
+    check_works(tg_conv_create(s.ctx, "conv", TG_F32, TG_DIMS(2, 3), 2, 3,
+                               tg_he(), &layer));
+    set_variable(layer.bias, 1, 20, 300);
+    tg_function *f = tg_function_create(s.ctx, convolve, &layer, NULL);
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(2, 4, 5, 2),
+                                    tg_normal(0, 1));
+    tg_tensor *y[3] = {NULL};
+    check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&y[0], &y[1], &y[2])));
+    const float *direct = tg_tensor_data(y[0]), *first = tg_tensor_data(y[2]);
+    cr_assert_eq(tg_tensor_count(y[0]), 2 * 4 * 5 * 3);
+    check_floats_at(__LINE__, tg_tensor_data(y[1]), direct, 2 * 4 * 5 * 3);
+    for (int64_t i = 0; i < 2 * 4 * 5 * 3; i++)
+        check_floats_at(__LINE__, &first[(i / 60 * 3 + i % 3) * 20 +
+                                         i / 3 % 20],
+                        &direct[i], 1);
+    tg_function *plain =
+        tg_function_create(s.ctx, convolve_without_bias, &layer, NULL);
+    tg_tensor *without = call_one(plain, TG_ARGS(x)), *none = NULL;
+    cr_assert_eq(tg_tensor_count(without), 2 * 3 * 3 * 3);
+    tg_function *null = tg_function_create(s.ctx, convolve_nothing, NULL, NULL);
+    check_fails(tg_call(null, TG_ARGS(x), TG_RESULTS(&none)),
+                TG_ERROR_INVALID_ARGUMENT, "convolve", "layer is NULL");
+    for (int i = 0; i < 3; i++)
+        tg_tensor_release(y[i]);
+    tg_tensor_release(x);
+    tg_tensor_release(without);
+    tg_function_release(f);
+    tg_function_release(plain);
+    tg_function_release(null);
+    tg_bundle_release(&tg_conv_layer_type, &layer);
     session_end(&s);
 }
 

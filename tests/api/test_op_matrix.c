@@ -17,7 +17,7 @@
 static const char *const files[] = {"unary", "binary", "ternary",  "cast",
                                     "leaf",  "view",   "index",    "reduce",
                                     "matmul", "random", "composite",
-                                    "dynamic", "scatter"};
+                                    "dynamic", "scatter", "conv", "scan"};
 
 /* -- Operations by name ---------------------------------------------------- */
 
@@ -99,6 +99,36 @@ static tg_value do_transpose(const op_case *c, const tg_operand *in)
     int perm[MAX_NUMBERS];
     const int n = int_list(c, "perm", perm);
     return tg_transpose_at(in[0], n, perm, TG_HERE);
+}
+
+static tg_value do_window(const op_case *c, const tg_operand *in)
+{
+    int axes[MAX_NUMBERS];
+    int64_t sizes[MAX_NUMBERS], strides[MAX_NUMBERS], dilations[MAX_NUMBERS];
+    attribute_list(c, "sizes", sizes);
+    attribute_list(c, "strides", strides);
+    attribute_list(c, "dilations", dilations);
+    return tg_windows_at(in[0], int_list(c, "axes", axes), axes, sizes,
+                         strides, dilations, TG_HERE);
+}
+
+static tg_value do_conv(const op_case *c, const tg_operand *in)
+{
+    tg_conv_options options = {.struct_bytes = sizeof(options)};
+    int64_t strides[MAX_NUMBERS], dilations[MAX_NUMBERS];
+    const int n = attribute_list(c, "strides", strides);
+    attribute_list(c, "dilations", dilations);
+    for (int i = 0; i < n; i++) {
+        options.stride[i] = strides[i];
+        options.dilation[i] = dilations[i];
+    }
+    return tg_conv_at(in[0], in[1], n, &options, TG_HERE);
+}
+
+static tg_value do_linear_scan(const op_case *c, const tg_operand *in)
+{
+    return tg_linear_scan_at(in[0], in[1], (int)attribute(c, "axis"),
+                             attribute(c, "one") != 0, TG_HERE);
 }
 
 static tg_value do_slice(const op_case *c, const tg_operand *in)
@@ -270,7 +300,8 @@ static const struct {
     ROW(call),        {"result", do_call}, {"param", do_nothing},
     {"variable", do_nothing},
     ROW(dynamic_slice), ROW(dynamic_update), ROW(scatter),
-    ROW(switch),      ROW(loop),
+    ROW(switch),      ROW(loop),           ROW(window),
+    ROW(conv),        ROW(linear_scan),
 };
 
 /* The value of the case's operation; invalid if there is no such operation. */

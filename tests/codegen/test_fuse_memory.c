@@ -175,12 +175,14 @@ Test(fuse_memory, cases_without_kernels_end_with_a_barrier)
 
 /* Created once, without faults; fused repeatedly. */
 static const tgi_graph *faulty_graph;
+static const int64_t *faulty_symbols;
 
 static bool fuse_scenario(void)
 {
     tgi_loops *loops = NULL;
     tgi_strbuf text = {0}, explain = {0};
-    bool good = make_loops(faulty_graph, NULL, &explain, &loops) == TG_OK;
+    bool good = make_loops(faulty_graph, faulty_symbols, &explain, &loops) ==
+                TG_OK;
     cr_assert(good == (loops != NULL));
     if (good) {
         good = tgi_loops_verify(loops) == TG_OK;
@@ -205,11 +207,19 @@ static void a_bit_of_all(tg_trace *t, const tg_value *in, void *user)
               tg_sum(tg_reshape(y, TG_DIMS(2, 2, 3, 3)), TG_AXES(0, 2)));
 }
 
-Test(fuse_memory, memory_may_run_out_anywhere)
+/* in: images, filters */
+static void convolutions(tg_trace *t, const tg_value *in, void *user)
 {
-    fused fu;
-    fuse(&fu, a_bit_of_all, NO_SYMBOLS, F32(4, 9), I32(3), V32(5));
-    faulty_graph = fu.concrete->graph;
+    (void)user;
+    const tg_value y = tg_conv2d(in[0], in[1], .dilation = {1, 2});
+    tg_return(t, tg_relu(y), tg_max_pool(y, .window = {2, 2}));
+}
+
+/* Fuses with every fault, of which there are more than `least`, and ends. */
+static void check_faults(fused *fu, const int64_t *symbols, long least)
+{
+    faulty_graph = fu->concrete->graph;
+    faulty_symbols = symbols;
     const size_t objects = tg_live_objects(), bytes = tg_live_bytes();
     for (int forever = 0; forever <= 1; forever++)
         for (long nth = 0;; nth++) {
@@ -221,7 +231,7 @@ Test(fuse_memory, memory_may_run_out_anywhere)
             cr_assert_eq(tg_live_bytes(), bytes, "allocation %ld", nth);
             if (!has_failed) {
                 cr_assert(went_well, "without a fault: %s", tg_error(NULL));
-                cr_assert_gt(nth, 100);
+                cr_assert_gt(nth, least);
                 break;
             }
             /* Out of memory only shortens the text. */
@@ -229,6 +239,23 @@ Test(fuse_memory, memory_may_run_out_anywhere)
                                        TG_ERROR_OUT_OF_MEMORY,
                       "allocation %ld: %s", nth, tg_error(NULL));
         }
-    fuse_end(&fu);
+    fuse_end(fu);
     check_nothing_is_alive();
+}
+
+Test(fuse_memory, memory_may_run_out_anywhere)
+{
+    fused fu;
+    fuse(&fu, a_bit_of_all, NO_SYMBOLS, F32(4, 9), I32(3), V32(5));
+    check_faults(&fu, NO_SYMBOLS, 100);
+}
+
+Test(fuse_memory, memory_may_run_out_in_convolutions)
+{
+    fused fu;
+    fuse(&fu, convolutions, NO_SYMBOLS, F32(2, 9, 9, 3), F32(3, 3, 3, 16));
+    check_faults(&fu, NO_SYMBOLS, 40);
+    fuse(&fu, convolutions, SYMBOLS(2, 9, 9),
+         F32(TG_UNKNOWN, TG_UNKNOWN, TG_UNKNOWN, 3), F32(3, 3, 3, 16));
+    check_faults(&fu, SYMBOLS(2, 9, 9), 40);
 }

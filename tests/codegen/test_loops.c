@@ -384,3 +384,76 @@ Test(loops, ssa_buffers_belong_to_one_straightline_group)
                           l->steps.data[1].kind = TGI_STEP_BARRIER));
     check_nothing_is_alive();
 }
+
+/* -- Offset tables --------------------------------------------------------- */
+
+enum { IMAGE, FILTERS, PRODUCT, TABLE }; /* buffers */
+
+/* A product of windows of 2 x 3 elements and 10 filters, at 4 points; the table
+   is computed. */
+static tgi_loops *loops_with_offsets(void)
+{
+    static const tgi_dim extent[] = {ROWS, COLUMNS, 6};
+    tgi_loops *loops = new_loops("windows");
+    add_buffer(loops, TG_F32, 100);
+    add_buffer(loops, TG_F32, 6 * COLUMNS);
+    add_buffer(loops, TG_F32, ROWS * COLUMNS);
+    add_buffer(loops, TG_I64, 6);
+    loops->buffers.data[TABLE].place = TGI_PLACE_SCRATCH;
+    tgi_kernel_loops *k = add_kernel(loops, "k", TGI_COLUMNS, 2, extent);
+    ADD(&k->offsets, (tgi_offset_table){.n_axes = 2,
+                                        .extent = {2, 3},
+                                        .stride = {{20, false}, {1, false}},
+                                        .memory = tgi_buffer_id_from(TABLE)});
+    const uint32_t image = add_access(k, IMAGE, 0, (int64_t[]){1, 0, 0});
+    const uint32_t filters = add_access(k, FILTERS, 0,
+                                        (int64_t[]){0, 1, COLUMNS});
+    const uint32_t out = add_access(k, PRODUCT, 0, (int64_t[]){COLUMNS, 1, 0});
+    ADD(&k->insts, (tgi_inst){.kind = TGI_INST_OFFSET,
+                              .dtype = TG_I64,
+                              .level = TGI_LEVEL_INNER});
+    const uint32_t offset = (uint32_t)k->insts.n - 1;
+    k->accesses.data[image].index = offset;
+    k->accesses.data[image].index_stride = (tgi_stride){1, false};
+    const uint32_t a = add_load(loops, k, 0, image);
+    const uint32_t b = add_load(loops, k, 0, filters);
+    const uint32_t sum = add_reduction(k, 0, TGI_OP_MATMUL, a, b);
+    add_store(k, 0, sum, out, TGI_LEVEL_POINT);
+    add_step(loops, TGI_STEP_BARRIER, 0);
+    return loops;
+}
+
+#define OFFSETS_REFUSED(message, statement) \
+    REFUSED_OF(loops_with_offsets, message, \
+               tgi_offset_table *table = &kernel_of(l)->offsets.data[0]; \
+               (void)table; statement)
+
+Test(loops, wrong_offset_tables_are_refused)
+{
+    OFFSETS_REFUSED("offset table out of range", inst_of(l, 1)->number = 1);
+    OFFSETS_REFUSED("offset is not an i64 of level INNER",
+                    inst_of(l, 1)->level = TGI_LEVEL_POINT);
+    OFFSETS_REFUSED("number of axes of an offset table", table->n_axes = 1);
+    OFFSETS_REFUSED("undefined axis of an offset table",
+                    table->extent[1] = -77);
+    OFFSETS_REFUSED("undefined axis of an offset table",
+                    table->stride[0].distance = -77);
+    OFFSETS_REFUSED("an offset table does not cover the inner axis",
+                    table->extent[0] = 3);
+    OFFSETS_REFUSED("buffer out of range",
+                    table->memory = tgi_buffer_id_from(9));
+    OFFSETS_REFUSED("memory of an offset table",
+                    table->memory = tgi_buffer_id_from(IMAGE));
+    OFFSETS_REFUSED("memory of an offset table",
+                    l->buffers.data[TABLE].count = 5);
+    OFFSETS_REFUSED("memory of an offset table",
+                    l->buffers.data[TABLE].dtype = TG_F64);
+    OFFSETS_REFUSED("offsets outside a COLUMNS kernel",
+                    kernel_of(l)->vectors = TGI_ROWS);
+    /* A constant table must be known, and small. */
+    OFFSETS_REFUSED("a constant offset table is not known",
+                    table->memory = (tgi_buffer_id){0};
+                    table->extent[0] = kernel_of(l)->extent[2] = 5000;
+                    table->extent[1] = 1);
+    check_nothing_is_alive();
+}

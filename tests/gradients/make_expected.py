@@ -1,8 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
 """Writes the *.txt files of this folder: derivatives of formulas and small
-networks, by PyTorch (2.13.0, on the CPU, in float64), never by the library.
-tests/api/test_gradient_expected.c reads them; nothing else needs Python.
+networks, by PyTorch (2.13.0; convolutions: 2.15.0; on the CPU, in float64),
+never by the library. tests/api/test_gradient_expected.c reads them; nothing
+else needs Python.
 
     make_expected.py [FOLDER]
 
@@ -729,6 +730,71 @@ def absolute_error(x, y):
 @case("gradients", x=real(3, 4), y=real(3, 4))
 def huber(x, y):
     return F.huber_loss(x, y, delta=0.75)
+
+
+# -- Convolutions and pooling -------------------------------------------------
+
+begin("convolutions", "convolutions and pooling")
+
+
+@case("gradients penalty", x=real(2, 2, 5, 4), w=real(3, 2, 3, 2))
+def conv_strided(x, w):
+    return F.conv2d(x, w, stride=(2, 1), padding=1) ** 2
+
+
+@case("gradients", x=real(1, 2, 5, 6), w=real(2, 2, 3, 2))
+def conv_dilated(x, w):
+    return F.conv2d(x, w, dilation=(2, 3), padding=2) ** 2
+
+
+@case("gradients", x=real(1, 4, 4, 4), w=real(6, 2, 2, 3))
+def conv_groups(x, w):
+    return F.conv2d(x, w, groups=2) ** 2
+
+
+@case("gradients penalty", x=real(2, 3, 5, 4), w=real(3, 1, 3, 3))
+def conv_depthwise(x, w):
+    return F.conv2d(x, w, groups=3, stride=2, padding=1) ** 2
+
+
+@case("gradients", x=real(1, 2, 3, 4, 3), w=real(2, 2, 2, 2, 2))
+def conv_3d(x, w):
+    return F.conv3d(x, w, stride=(1, 2, 1)) ** 2
+
+
+@case("gradients", x=real(2, 3, 3, 2), w=real(3, 2, 3, 4))
+def conv_transposed(x, w):
+    return F.conv_transpose2d(x, w, stride=(2, 3), padding=1) ** 2
+
+
+@case("gradients", x=real(1, 4, 3, 3), w=real(4, 1, 2, 2))
+def conv_transposed_groups(x, w):
+    return F.conv_transpose2d(x, w, groups=2, dilation=(2, 1)) ** 2
+
+
+@case("gradients", x=real(2, 2, 5, 4))
+def max_pool_overlapping(x):
+    return F.max_pool2d(x, (3, 2), stride=(2, 1)) ** 2
+
+
+@case("gradients", x=real(1, 2, 5, 6))
+def max_pool_padded(x):
+    return F.max_pool2d(x, 3, stride=2, padding=1) ** 2
+
+
+@case("gradients", x=real(1, 2, 5, 6))
+def avg_pool_counting(x):
+    return F.avg_pool2d(x, 3, stride=2, padding=1) ** 2
+
+
+@case("gradients", x=real(1, 2, 5, 6))
+def avg_pool_inside(x):
+    return F.avg_pool2d(x, 3, stride=2, padding=1, count_include_pad=False) ** 2
+
+
+@case("gradients", x=positive(1, 2, 4, 6))
+def lp_pool(x):
+    return F.lp_pool2d(x, 3, (2, 3))
 
 
 # -- Layers -------------------------------------------------------------------

@@ -734,6 +734,98 @@ def matmul():
         case("matmul", [a, b], each(dtype, rule, a, b), flags=0)
 
 
+# -- Windows and convolutions -------------------------------------------------
+
+
+def windows_of(x, sizes, strides, dilations):
+    """The windows of the first axes of x, whose elements are the last axes."""
+    n = len(sizes)
+    counts = [(x.shape[i] - (sizes[i] - 1) * dilations[i] - 1) // strides[i]
+              + 1 for i in range(n)]
+    result = np.empty(tuple(counts) + x.shape[n:] + tuple(sizes), x.dtype)
+    for at in np.ndindex(*counts):
+        for e in np.ndindex(*sizes):
+            place = tuple(p * s + i * d for p, s, i, d
+                          in zip(at, strides, e, dilations))
+            result[at + (slice(None),) * (x.ndim - n) + e] = x[place]
+    return result
+
+
+def conv():
+    begin("conv", "sliding windows and convolutions")
+    for dtype in ANY:
+        x = define(dtype, random_bits_of(dtype, (5, 6, 2)))
+        for sizes, strides, dilations in (((3,), (1,), (1,)), ((2,), (2,), (3,)),
+                                          ((2, 3), (3, 1), (1, 2)),
+                                          ((5, 1), (1, 4), (1, 7))):
+            case("window", [x], windows_of(x[1], sizes, strides, dilations),
+                 "bits", axes=tuple(range(len(sizes))), sizes=sizes,
+                 strides=strides, dilations=dilations)
+        case("window", [x[1][:, :, :0]],
+             windows_of(x[1][:, :, :0], (2,), (1,), (1,)), "bits", axes=(0,),
+             sizes=(2,), strides=(1,), dilations=(1,))
+    for dtype in NUM:
+        for shape, filters, strides, dilations in (
+                ((2, 5, 2), (3, 2, 4), (1,), (1,)),
+                ((1, 6, 5, 3), (2, 3, 3, 2), (2, 1), (3, 1)),
+                ((2, 3), (3, 4), (), ()), ((0, 4, 1), (2, 1, 3), (1,), (1,)),
+                ((2, 4, 0), (2, 0, 3), (1,), (1,))):
+            a, b = ordinary(dtype, shape), ordinary(dtype, filters)
+            n, k = len(strides), int(np.prod(filters[:-1]))
+            rows = np.moveaxis(a, 0, -2) # [spatial, example, channel]
+            rows = windows_of(rows, filters[:n], strides, dilations)
+            # [example, spatial, window, channel]
+            rows = np.moveaxis(np.moveaxis(rows, n, 0), n + 1, -1)
+            points = rows.shape[:n + 1]
+            rows = rows.reshape(int(np.prod(points)), k)
+            w = b.reshape(k, filters[-1])
+            if dtype in FLOAT:
+                product = matmul_near(dtype, rows, w)
+                product.shape = points + filters[-1:]
+            else:
+                product = np.matmul(rows, w, dtype=TYPES[dtype]) \
+                    .reshape(points + filters[-1:])
+            case("conv", [a, b], product, "bits", strides=strides,
+                 dilations=dilations)
+
+
+# -- Scans --------------------------------------------------------------------
+
+
+def scan_of(dtype, a, b, start):
+    """h[i] = a[i] * h[i-1] + b[i] along the first axis, rounded once."""
+    result = np.empty_like(b)
+    h = np.full(b.shape[1:], start, TYPES[dtype])
+    for i in range(b.shape[0]):
+        for at in np.ndindex(*b.shape[1:]):
+            h[at] = rule_fma(dtype, a[i][at], h[at], b[i][at]) \
+                if dtype in FLOAT else wrap(dtype, int(a[i][at]) * int(h[at])
+                                            + int(b[i][at]))
+        result[i] = h
+    return result
+
+
+def wrap(dtype, n):
+    bits = 8 * np.dtype(TYPES[dtype]).itemsize
+    n %= 1 << bits
+    is_signed = np.issubdtype(TYPES[dtype], np.signedinteger)
+    return n - (1 << bits) if is_signed and n >= 1 << (bits - 1) else n
+
+
+def scan():
+    begin("scan", "linear recurrences")
+    for dtype in NUM:
+        for shape in ((7,), (3, 5), (2, 4, 3), (0, 2), (1, 3)):
+            for axis in range(len(shape)):
+                a, b = ordinary(dtype, shape), ordinary(dtype, shape)
+                for one in (0, 1):
+                    start = 1 if one else -0.0 if dtype in FLOAT else 0
+                    h = scan_of(dtype, np.moveaxis(a, axis, 0),
+                                np.moveaxis(b, axis, 0), start)
+                    case("linear_scan", [a, b], np.moveaxis(h, 0, axis), "bits",
+                         axis=axis, one=one)
+
+
 # -- Random numbers -----------------------------------------------------------
 
 
@@ -948,4 +1040,6 @@ random_numbers()
 composite()
 dynamic()
 scatter()
+conv()
+scan()
 case_file.end()

@@ -104,8 +104,9 @@ static const instruction composed_instructions[] = {
     {rg_make_fail, TGI_OP_FAIL, true},
     {rg_make_reassign, TGI_OP_ASSIGN, false},
     {rg_make_reassign, TGI_OP_ASSIGN, false},
-    {rg_make_window, TGI_OP_WINDOW, false},
     {rg_make_conv, TGI_OP_CONV, false},
+    {rg_make_conv, TGI_OP_CONV, false},
+    {rg_make_window, TGI_OP_WINDOW, false},
     {rg_make_linear_scan, TGI_OP_LINEAR_SCAN, false},
 };
 
@@ -126,6 +127,7 @@ static const instruction heavy_instructions[] = {
     {rg_make_dynamic_slice, TGI_OP_DYNAMIC_SLICE, false},
     {rg_make_dynamic_update, TGI_OP_DYNAMIC_UPDATE, false},
     {rg_make_scatter, TGI_OP_SCATTER, false},
+    {rg_make_conv, TGI_OP_CONV, false},
 };
 
 /* Instructions for programs with branches and loops. */

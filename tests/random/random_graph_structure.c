@@ -426,6 +426,27 @@ static bool has_index(const place *p, const tgi_kernel_loops *k)
     return false;
 }
 
+static bool has_offsets(const tgi_kernel_loops *kernel, bool is_computed)
+{
+    for (size_t i = 0; i < kernel->offsets.n; i++)
+        if (tgi_buffer_id_is_none(kernel->offsets.data[i].memory) !=
+            is_computed)
+            return true;
+    return false;
+}
+
+static bool has_constant_offsets(const place *p, const tgi_kernel_loops *kernel)
+{
+    (void)p;
+    return has_offsets(kernel, false);
+}
+
+static bool has_computed_offsets(const place *p, const tgi_kernel_loops *kernel)
+{
+    (void)p;
+    return has_offsets(kernel, true);
+}
+
 static bool has_shift(const place *p, const tgi_kernel_loops *k)
 {
     (void)p;
@@ -647,6 +668,8 @@ static const struct structure {
     {"loops: pairwise combine of columns", NULL, reduces_column_blocks},
     {"loops: phases over rows", NULL, has_phases},
     {"loops: index", NULL, has_index},
+    {"loops: offsets, constant", NULL, has_constant_offsets},
+    {"loops: offsets, computed", NULL, has_computed_offsets},
     {"loops: shift", NULL, has_shift},
     {"loops: shifted store", NULL, stores_shifted},
     {"loops: shifted store, straight-line", NULL,

@@ -22,7 +22,8 @@ refuses()
 }
 
 for path in tests/random/random-graphs tests/random/random-gradients \
-    tests/random/sweep-matmul tests/stress/fuzz_files; do
+    tests/random/sweep-conv tests/random/sweep-matmul \
+    tests/stress/fuzz_files; do
     program=${path##*/}
     refuses "^$program: unexpected argument 'extra'" $path extra
     refuses "^$program: '--none-such' is unknown, or its value is missing" \

@@ -28,7 +28,8 @@ for case in chain softmax layer_norm sum black_scholes jacobi scale axpy copy \
             fail "--list lacks $case of $backend"
     done
 done
-for case in matmul matmul_f64 matmul_bias_relu mlp_forward attention; do
+for case in matmul matmul_f64 matmul_bias_relu mlp_forward attention conv \
+    conv_images conv_filters max_pool adam; do
     for backend in jit 'jit, unknown sizes' c; do
         grep -q "^$case/[^/]*/$backend/threads:2\$" "$out" ||
             fail "--list lacks $case of $backend"

@@ -26,9 +26,15 @@ for example in hot_loop from_tensorflow/01_shared_counter \
     TGJIT_DUMP=repro TGJIT_DUMP_DIR=$folder examples/$example \
         >/dev/null 2>&1 || exit 1
 done
+# Convolutions, transposes, poolings and windows, strided and with gradients.
+for number in 1 9 18 19 32 34 81; do
+    mkdir "$folder/$number" || exit 1
+    TGJIT_DUMP=repro TGJIT_DUMP_DIR=$folder/$number \
+        tests/random/sweep-conv --only $number >/dev/null 2>&1 || exit 1
+done
 
 n=0
-for program in "$folder"/*.repro.c; do
+for program in "$folder"/*.repro.c "$folder"/*/*.repro.c; do
     build_program "$program" || exit 1
     answer=$("$folder/program" 2>&1) || exit 1
     case $answer in
@@ -40,7 +46,7 @@ for program in "$folder"/*.repro.c; do
     esac
 done
 echo "$n calls"
-test "$n" -ge 6 || exit 1
+test "$n" -ge 13 || exit 1
 
 cat >"$folder/beside.h" <<'EOF'
 #include <tgjit.h>

@@ -54,6 +54,16 @@ static tgi_graph *make_gallery(void)
              ATTR(tgi_attr_matmul, TG_TRANSPOSE_B));
     add_node(g, TGI_OP_MATMUL, TG_F32, shape_of(g, 6, n), INPUTS(x, y),
              ATTR(tgi_attr_matmul, TG_TRANSPOSE_A | TG_TRANSPOSE_B));
+    tgi_ref images = param(g, TG_F32, shape_of(g, n, 8, 9, 3));
+    add_node(g, TGI_OP_WINDOW, TG_F32, shape_of(g, n, 3, 4, 3, 3, 2),
+             INPUTS(images),
+             ATTR(tgi_attr_window, {0, 3, 2}, {0, 2, 2}, {0, 1, 2}));
+    add_node(g, TGI_OP_CONV, TG_F32, shape_of(g, n, 3, 4, 5),
+             INPUTS(images, param(g, TG_F32, shape_of(g, 3, 2, 3, 5))),
+             ATTR(tgi_attr_conv, 0, {2, 2}, {1, 2}));
+    add_node(g, TGI_OP_CONV, TG_F32, shape_of(g, n, 8, 4, 5),
+             INPUTS(images, param(g, TG_F32, shape_of(g, n, 6, 3, 5))),
+             ATTR(tgi_attr_conv, 1, {1}, {1}));
     add_node(g, TGI_OP_RANDOM_BITS, TG_U32, shape_of(g, 8), INPUTS(key, key),
              NO_ATTR);
     tgi_ref old = read_variable(g, v, 0);

@@ -505,6 +505,115 @@ Test(verify, refuses_products_of_vectors)
     refuses("an operand is not a matrix");
 }
 
+/* -- Windows and convolutions ---------------------------------------------- */
+
+/* Windows of 3 elements, 2 apart, along axis 1 of [2, 9]. */
+static void windows(tgi_shape_ref shape, tgi_attr_window attr)
+{
+    reshaped(g, TGI_OP_WINDOW, param(g, TG_F32, shape_of(g, 2, 9)), shape,
+             &attr, sizeof(attr));
+}
+
+Test(verify, accepts_windows_that_fit)
+{
+    windows(shape_of(g, 2, 3, 3), (tgi_attr_window){{0, 3}, {0, 2}, {0, 2}});
+    windows(shape_of(g, 1, 4, 2, 3), (tgi_attr_window){{2, 3}, {5, 2}, {1, 1}});
+    accepts();
+}
+
+Test(verify, refuses_windows_beyond_their_axis)
+{
+    windows(shape_of(g, 2, 4, 3), (tgi_attr_window){{0, 3}, {0, 2}, {0, 2}});
+    refuses("windows exceed axis 1");
+}
+
+Test(verify, refuses_windows_of_no_distance)
+{
+    windows(shape_of(g, 2, 3, 3), (tgi_attr_window){{0, 3}, {0, 0}, {0, 2}});
+    refuses("axis 1 has stride 0, dilation 2");
+}
+
+Test(verify, refuses_strides_without_windows)
+{
+    windows(shape_of(g, 2, 3, 3), (tgi_attr_window){{0, 3}, {1, 2}, {0, 2}});
+    refuses("axis 0 has no windows");
+}
+
+Test(verify, refuses_windows_of_axes_that_do_not_exist)
+{
+    windows(shape_of(g, 2, 9, 3),
+            (tgi_attr_window){{0, 0, 3}, {0, 0, 1}, {0, 0, 1}});
+    refuses("axis 2 has no windows");
+}
+
+Test(verify, refuses_windows_of_another_size)
+{
+    windows(shape_of(g, 2, 3, 4), (tgi_attr_window){{0, 3}, {0, 2}, {0, 2}});
+    refuses("the windows of axis 1 differ");
+}
+
+Test(verify, refuses_windows_that_change_another_axis)
+{
+    windows(shape_of(g, 1, 3, 3), (tgi_attr_window){{0, 3}, {0, 2}, {0, 2}});
+    refuses("axis 0 changes");
+}
+
+/* [2, 9, 4] by filters `w`. */
+static void convolve(tgi_shape_ref w, tgi_shape_ref shape, tgi_attr_conv attr)
+{
+    const tgi_ref image = param(g, TG_F32, shape_of(g, 2, 9, 4));
+    add_node(g, TGI_OP_CONV, TG_F32, shape, INPUTS(image, param(g, TG_F32, w)),
+             &attr, sizeof(attr));
+}
+
+Test(verify, accepts_convolutions_with_and_without_batch_axes)
+{
+    convolve(shape_of(g, 3, 4, 5), shape_of(g, 2, 3, 5),
+             (tgi_attr_conv){0, {2}, {2}});
+    convolve(shape_of(g, 2, 4, 5), shape_of(g, 2, 9, 5), (tgi_attr_conv){.n_batch = 1});
+    accepts();
+}
+
+Test(verify, refuses_convolutions_beyond_the_operand)
+{
+    convolve(shape_of(g, 3, 4, 5), shape_of(g, 2, 4, 5),
+             (tgi_attr_conv){0, {2}, {2}});
+    refuses("windows exceed axis 0");
+}
+
+Test(verify, refuses_convolutions_of_other_channels)
+{
+    convolve(shape_of(g, 3, 2, 5), shape_of(g, 2, 7, 5),
+             (tgi_attr_conv){0, {1}, {1}});
+    refuses("channels differ");
+}
+
+Test(verify, refuses_convolutions_of_other_examples_or_filters)
+{
+    convolve(shape_of(g, 3, 4, 5), shape_of(g, 2, 7, 6),
+             (tgi_attr_conv){0, {1}, {1}});
+    refuses("outer extents do not match");
+}
+
+Test(verify, refuses_convolutions_of_other_batch_axes)
+{
+    convolve(shape_of(g, 3, 4, 5), shape_of(g, 2, 9, 5), (tgi_attr_conv){.n_batch = 1});
+    refuses("batch axis 0 does not match");
+}
+
+Test(verify, refuses_convolutions_of_invalid_ranks)
+{
+    convolve(shape_of(g, 3, 4, 5), shape_of(g, 2, 9, 5), (tgi_attr_conv){.n_batch = 2});
+    refuses("has invalid ranks");
+}
+
+Test(verify, refuses_strides_of_spatial_axes_that_do_not_exist)
+{
+    convolve(shape_of(g, 3, 4, 5), shape_of(g, 2, 7, 5),
+             (tgi_attr_conv){0, {1, 1}, {1}});
+    refuses("spatial axis 1 does not exist");
+}
+
 Test(verify, refuses_random_keys_that_are_no_u64_scalars)
 {
     tgi_ref key = param(g, TG_I64, scalar_shape(g));

@@ -141,18 +141,103 @@ static void write_slice(const writer *w, tgi_ref ref, const tgi_node *node)
     }
 }
 
+/* Elements between those of an axis: a row of padding below each, as part of the
+   axis, without that of the last. `dims` are the extents, which change. */
+static void write_interior(const writer *w, tgi_ref ref, const tgi_node *node,
+                           int axis, int64_t *dims)
+{
+    const int rank = tgi_graph_shape(w->graph, ref)->rank;
+    const int64_t gap = ((const tgi_attr_pad *)node->attr)->interior[axis];
+    int64_t outer = 1, inner = 1;
+    if (gap == 0 || dims[axis] == 0)
+        return;
+    for (int i = 0; i < rank; i++)
+        *(i <= axis ? &outer : &inner) *= dims[i];
+    dims[axis] *= gap + 1;
+    tgi_strbuf_addf(w->out,
+                    ";\n    v%u = tg_reshape(v%u, TG_DIMS(%lld, 1, %lld))"
+                    ";\n    v%u = tg_pad(v%u, 1, 0, %lld, v%u)"
+                    ";\n    v%u = tg_reshape(v%u, TG_DIMS(",
+                    ref, ref, (long long)outer, (long long)inner, ref, ref,
+                    (long long)gap, node->inputs[1], ref, ref);
+    for (int i = 0; i < rank; i++)
+        tgi_strbuf_addf(w->out, "%s%lld", i ? ", " : "", (long long)dims[i]);
+    dims[axis] -= gap;
+    tgi_strbuf_addf(w->out, "));\n    v%u = tg_slice(v%u, %d, 0, %lld, 1)",
+                    ref, ref, axis, (long long)dims[axis]);
+}
+
 static void write_pad(const writer *w, tgi_ref ref, const tgi_node *node)
 {
     const tgi_attr_pad *attr = node->attr;
     int rank = tgi_graph_shape(w->graph, ref)->rank;
+    int64_t dims[TG_MAX_RANK];
+    bytes_of(w, node->inputs[0], dims);
     tgi_strbuf_addf(w->out, "v%u", node->inputs[0]);
+    for (int axis = 0; axis < rank; axis++)
+        write_interior(w, ref, node, axis, dims);
     for (int axis = 0; axis < rank; axis++)
         tgi_strbuf_addf(
             w->out, ";\n    v%u = tg_pad(v%u, %d, %lld, %lld, v%u)", ref,
-            axis ? ref : node->inputs[0], axis,
+            ref, axis,
             (long long)tgi_dim_value(attr->low[axis], w->values),
             (long long)tgi_dim_value(attr->high[axis], w->values),
             node->inputs[1]);
+}
+
+/* "tg_add(v1, v2": without the closing parenthesis. */
+static void write_call(const writer *w, const tgi_node *node,
+                       const char *name)
+{
+    tgi_strbuf_addf(w->out, "tg_%s(", name);
+    for (uint32_t i = 0; i < node->n_inputs; i++)
+        tgi_strbuf_addf(w->out, "%sv%u", i ? ", " : "", node->inputs[i]);
+}
+
+/* "{2, 1}", or "{0}": the extents or numbers of n axes. */
+static void write_list(const writer *w, int n, const int64_t *values)
+{
+    tgi_strbuf_add(w->out, "{");
+    for (int i = 0; i < n; i++)
+        tgi_strbuf_addf(w->out, "%s%lld", i ? ", " : "",
+                        (long long)tgi_dim_value(values[i], w->values));
+    tgi_strbuf_add(w->out, n ? "}" : "0}");
+}
+
+static void write_window(const writer *w, const tgi_node *node)
+{
+    const tgi_attr_window *attr = node->attr;
+    int64_t axes[TG_MAX_RANK], lists[3][TG_MAX_RANK];
+    int n = 0;
+    for (int axis = 0; axis < TG_MAX_RANK; axis++)
+        if (attr->size[axis]) {
+            axes[n] = axis;
+            lists[0][n] = attr->size[axis];
+            lists[1][n] = attr->stride[axis];
+            lists[2][n++] = attr->dilation[axis];
+        }
+    tgi_strbuf_addf(w->out, "tg_windows(v%u, %d, (const int[])",
+                    node->inputs[0], n);
+    write_list(w, n, axes);
+    for (int i = 0; i < 3; i++) {
+        tgi_strbuf_add(w->out, ", (const int64_t[])");
+        write_list(w, n, lists[i]);
+    }
+    tgi_strbuf_add(w->out, ")");
+}
+
+static void write_conv(const writer *w, const tgi_node *node)
+{
+    const tgi_attr_conv *attr = node->attr;
+    const int n = tgi_graph_shape(w->graph, node->inputs[0])->rank - 2 -
+                  (int)attr->n_batch;
+    write_call(w, node, "conv");
+    tgi_strbuf_addf(w->out, ", .batch = %lld, .stride = ",
+                    (long long)attr->n_batch);
+    write_list(w, n, attr->stride);
+    tgi_strbuf_add(w->out, ", .dilation = ");
+    write_list(w, n, attr->dilation);
+    tgi_strbuf_add(w->out, ")");
 }
 
 static void write_reduction(const writer *w, const tgi_node *node)
@@ -165,15 +250,6 @@ static void write_reduction(const writer *w, const tgi_node *node)
         if (mask >> axis & 1)
             tgi_strbuf_addf(w->out, "%d, ", axis);
     tgi_strbuf_add(w->out, "0}))");
-}
-
-/* "tg_add(v1, v2": without the closing parenthesis. */
-static void write_call(const writer *w, const tgi_node *node,
-                       const char *name)
-{
-    tgi_strbuf_addf(w->out, "tg_%s(", name);
-    for (uint32_t i = 0; i < node->n_inputs; i++)
-        tgi_strbuf_addf(w->out, "%sv%u", i ? ", " : "", node->inputs[i]);
 }
 
 /* The expression that builds a node that is not elementwise. */
@@ -234,6 +310,12 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
     }
     case TGI_OP_SLICE:
         write_slice(w, ref, node);
+        break;
+    case TGI_OP_WINDOW:
+        write_window(w, node);
+        break;
+    case TGI_OP_CONV:
+        write_conv(w, node);
         break;
     case TGI_OP_PAD:
         write_pad(w, ref, node);

@@ -14,15 +14,16 @@ enum { K_BLOCK = 256 }; /* steps that CONV accumulates from 0 */
 
 /* -- Options --------------------------------------------------------------- */
 
-/* Zeros become 1. False if an option is invalid (recorded). */
-static bool read_options(tgi_operation *o, const tg_conv_options *options,
-                         tg_conv_options *out)
+bool tgi_conv_options_read(tgi_operation *o, const tg_conv_options *options,
+                           tg_conv_options *out)
 {
     tgi_builder *b = &o->b;
     if (tgi_versioned_read(out, sizeof(*out), options, "tg_conv_options")) {
         b->has_error = true;
         return false;
     }
+    if (!tgi_build_check_layout(b, out->layout))
+        return false;
     for (int i = 0; i < TG_MAX_SPATIAL; i++) {
         out->stride[i] += out->stride[i] == 0;
         out->dilation[i] += out->dilation[i] == 0;
@@ -143,11 +144,14 @@ static tgi_ref window_element(tgi_builder *b, tgi_ref x, tgi_ref w,
         start[i + 1] = number % of_w->dims[i] * options->dilation[i];
         number /= of_w->dims[i];
         step[i + 1] = options->stride[i];
-        stop[i + 1] = tgi_dim_add(
-            b->graph->dims, start[i + 1] + 1,
-            tgi_dim_mul(b->graph->dims,
-                        tgi_dim_sub(b->graph->dims, counts[i], 1),
-                        options->stride[i]));
+        stop[i + 1] = tgi_build_dim(
+            b, tgi_dim_add(b->graph->dims, start[i + 1] + 1,
+                           tgi_dim_mul(b->graph->dims,
+                                       tgi_dim_sub(b->graph->dims, counts[i],
+                                                   1),
+                                       options->stride[i])));
+        if (stop[i + 1] == TGI_DIM_NONE)
+            return 0;
     }
     return tgi_build_slice_axes(b, x, of_w->rank - 1, start, stop, step);
 }
@@ -223,8 +227,8 @@ static tgi_ref filters_last(tgi_builder *b, tgi_ref w)
     return tgi_build_transpose(b, w, rank, perm);
 }
 
-static tgi_ref build_conv(tgi_builder *b, tgi_ref x, tgi_ref w, int n_spatial,
-                          const tg_conv_options *options)
+tgi_ref tgi_build_spatial_conv(tgi_builder *b, tgi_ref x, tgi_ref w,
+                               int n_spatial, const tg_conv_options *options)
 {
     if (options->layout == TG_CHANNELS_FIRST) {
         x = tgi_build_channels_last(b, x);
@@ -273,10 +277,11 @@ tg_value tg_conv_at(tg_operand x, tg_operand w, int n_spatial,
     tgi_ref result = 0;
     tg_conv_options options;
     if (tgi_operation_begin(&o, "conv", site) &&
-        read_options(&o, user_options, &options)) {
+        tgi_conv_options_read(&o, user_options, &options)) {
         const tgi_ref operand = tgi_operation_operand(&o, x);
-        result = build_conv(&o.b, operand, tgi_operation_operand(&o, w),
-                            n_spatial, &options);
+        result = tgi_build_spatial_conv(&o.b, operand,
+                                        tgi_operation_operand(&o, w),
+                                        n_spatial, &options);
     }
     return tgi_operation_end(&o, result);
 }
@@ -407,7 +412,7 @@ tg_value tg_conv_transpose_at(tg_operand x, tg_operand w, int n_spatial,
     tgi_ref result = 0;
     tg_conv_options options;
     if (tgi_operation_begin(&o, "conv_transpose", site) &&
-        read_options(&o, user_options, &options)) {
+        tgi_conv_options_read(&o, user_options, &options)) {
         const tgi_ref operand = tgi_operation_operand(&o, x);
         result = build_transpose(&o.b, operand, tgi_operation_operand(&o, w),
                                  n_spatial, &options);

@@ -19,6 +19,15 @@ static tgi_ref number_of(tgi_builder *b, tg_dtype dtype, double value)
                             (tgi_number){TGI_NUMBER_FLOAT, {.f = value}});
 }
 
+/* Fails if x has no axes of examples and channels. */
+static bool check_rank(tgi_builder *b, tgi_ref x)
+{
+    if (tgi_graph_shape(b->graph, x)->rank >= 2)
+        return true;
+    return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
+                          "needs axes of examples and channels");
+}
+
 /* Reads the options, and x with channels last. 0 and an error if invalid. */
 static tgi_ref begin_pooling(tgi_operation *o, tg_operand operand,
                              const tg_pool_options *options, pooling *p)
@@ -34,9 +43,8 @@ static tgi_ref begin_pooling(tgi_operation *o, tg_operand operand,
     if (!x)
         return 0;
     const int rank = tgi_graph_shape(b->graph, x)->rank;
-    if (rank < 2)
-        return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
-                              "needs axes of examples and channels");
+    if (!check_rank(b, x) || !tgi_build_check_layout(b, read->layout))
+        return 0;
     if (read->layout == TG_CHANNELS_FIRST)
         x = tgi_build_channels_last(b, x);
     for (int i = 0; i < TG_MAX_SPATIAL; i++) {
@@ -86,14 +94,6 @@ static tgi_ref end_pooling(const pooling *p, tgi_ref result)
     return p->options.layout == TG_CHANNELS_FIRST
                ? tgi_build_channels_first(p->b, result)
                : result;
-}
-
-static tgi_ref require_float(tgi_builder *b, tgi_ref x)
-{
-    if (x &&
-        !tgi_dtype_is(tgi_graph_node(b->graph, x)->dtype, TGI_CLASS_FLOAT))
-        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1, "needs a float type");
-    return x;
 }
 
 /* -- Maximum --------------------------------------------------------------- */
@@ -158,8 +158,8 @@ tg_value tg_avg_pool_at(tg_operand operand, const tg_pool_options *options,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "avg_pool", site)) {
         tgi_builder *b = &o.b;
-        tgi_ref x =
-            require_float(b, begin_pooling(&o, operand, options, &p));
+        tgi_ref x = tgi_build_require_float(
+            b, begin_pooling(&o, operand, options, &p));
         if (x) {
             const tgi_ref zero =
                 number_of(b, tgi_graph_node(b->graph, x)->dtype, 0);
@@ -197,8 +197,8 @@ tg_value tg_lp_pool_at(tg_operand operand, const tg_pool_options *options,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "lp_pool", site)) {
         tgi_builder *b = &o.b;
-        tgi_ref x =
-            require_float(b, begin_pooling(&o, operand, options, &p));
+        tgi_ref x = tgi_build_require_float(
+            b, begin_pooling(&o, operand, options, &p));
         const double exponent = p.options.p == 0 ? 2 : p.options.p;
         if (x && !(exponent > 0 && isfinite(exponent)))
             x = tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, &x, 1,
@@ -224,7 +224,9 @@ static tg_value pool_all(const char *name, bool is_mean, tg_operand operand,
     tgi_operation o;
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, name, site)) {
-        const tgi_ref x = tgi_operation_operand(&o, operand);
+        tgi_ref x = tgi_operation_operand(&o, operand);
+        if (x && !(check_rank(&o.b, x) && tgi_build_check_layout(&o.b, layout)))
+            x = 0;
         tg_axes axes = {.keep = true};
         const int rank = x ? tgi_graph_shape(o.b.graph, x)->rank : 0;
         for (int i = layout == TG_CHANNELS_FIRST ? 2 : 1;

@@ -81,6 +81,14 @@ tgi_ref tgi_build_spatial_pad(tgi_builder *b, tgi_ref x,
 
 /* -- Layouts --------------------------------------------------------------- */
 
+bool tgi_build_check_layout(tgi_builder *b, tg_layout layout)
+{
+    if (layout == TG_CHANNELS_LAST || layout == TG_CHANNELS_FIRST)
+        return true;
+    return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,
+                          "layout %d is unknown", (int)layout);
+}
+
 static tgi_ref move_channels(tgi_builder *b, tgi_ref x, bool is_to_last)
 {
     if (!x)

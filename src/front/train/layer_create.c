@@ -97,6 +97,34 @@ tg_status tg_dense_create(tg_context *ctx, const char *name, tg_dtype dtype,
     return tgi_layer_end(&c);
 }
 
+tg_status tg_conv_create(tg_context *ctx, const char *name, tg_dtype dtype,
+                         int n_spatial, const int64_t *window, int64_t n_in,
+                         int64_t n_out, tg_initial initial,
+                         tg_conv_layer *out_layer)
+{
+    tgi_layer_creation c;
+    if (tgi_layer_begin(&c, ctx, "tg_conv_create", name, &tg_conv_layer_type,
+                        out_layer)) {
+        int64_t dims[TG_MAX_RANK];
+        if (n_spatial < 0 || n_spatial > TG_MAX_SPATIAL ||
+            (n_spatial > 0 && !window)) {
+            c.status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
+                                     "tg_conv_create: a window with %d axes",
+                                     n_spatial);
+            return tgi_layer_end(&c);
+        }
+        for (int i = 0; i < n_spatial; i++)
+            dims[i] = window[i];
+        dims[n_spatial] = n_in;
+        dims[n_spatial + 1] = n_out;
+        out_layer->filters = tgi_layer_variable(&c, "filters", dtype,
+                                                n_spatial + 2, dims, initial);
+        out_layer->bias =
+            tgi_layer_variable(&c, "bias", dtype, 1, &n_out, tg_zeros());
+    }
+    return tgi_layer_end(&c);
+}
+
 /* Scale and shift of normalised features. */
 static void create_affine(tgi_layer_creation *c, tg_dtype dtype,
                           int64_t n_features, tg_variable **out_scale,

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * layers.c - dense layers, embedding, batch normalisation and dropout.
+ * layers.c - dense and convolutional layers, embedding, batch normalisation and
+ * dropout.
  */
 #include "tgjit/layers.h"
 
 #include "front/ops/ops_random.h"
+#include "front/ops/ops_spatial.h"
 #include "front/train/layer_parts.h"
 
 /* -- Parts ----------------------------------------------------------------- */
@@ -64,7 +66,7 @@ tgi_ref tgi_layer_project(tgi_operation *o, tgi_ref x, tg_variable *weights,
     return tgi_build_reshape(b, y, shape->rank, dims);
 }
 
-/* -- Dense layer and embedding --------------------------------------------- */
+/* -- Dense layer ----------------------------------------------------------- */
 
 tg_value tg_dense_at(tg_operand x, const tg_dense_layer *layer, tg_site site)
 {
@@ -75,6 +77,41 @@ tg_value tg_dense_at(tg_operand x, const tg_dense_layer *layer, tg_site site)
                                    layer->weights, layer->bias);
     return tgi_operation_end(&o, result);
 }
+
+/* -- Convolution ----------------------------------------------------------- */
+
+/* Filters are [spatial …, channel, filter] in any layout of x, so that the bias
+   is along the last axis. */
+static tgi_ref convolve(tgi_operation *o, tgi_ref x,
+                        const tg_conv_layer *layer, tg_conv_options options)
+{
+    tgi_builder *b = &o->b;
+    const bool is_first = options.layout == TG_CHANNELS_FIRST;
+    options.layout = TG_CHANNELS_LAST;
+    if (is_first)
+        x = tgi_build_channels_last(b, x);
+    const tgi_ref filters = x ? tgi_layer_read(o, layer->filters) : 0;
+    tgi_ref y = tgi_build_spatial_conv(b, x, filters, -1, &options);
+    if (layer->bias)
+        y = tgi_build_2(b, TGI_OP_ADD, y,
+                        y ? tgi_layer_read(o, layer->bias) : 0);
+    return is_first ? tgi_build_channels_first(b, y) : y;
+}
+
+tg_value tg_convolve_at(tg_operand x, const tg_conv_layer *layer,
+                        const tg_conv_options *user_options, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref result = 0;
+    tg_conv_options options;
+    if (tgi_operation_begin(&o, "convolve", site) &&
+        tgi_layer_check(&o, layer) &&
+        tgi_conv_options_read(&o, user_options, &options))
+        result = convolve(&o, tgi_operation_operand(&o, x), layer, options);
+    return tgi_operation_end(&o, result);
+}
+
+/* -- Embedding ------------------------------------------------------------- */
 
 tg_value tg_embedding_at(tg_operand indices, const tg_embedding_layer *layer,
                          tg_site site)

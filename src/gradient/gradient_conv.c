@@ -116,7 +116,8 @@ static tgi_ref fold_overlapping(tgi_rule *rule, tgi_ref g, const windows *w)
     for (tgi_dim e = 0; g && result && e < w->size; e++) {
         tgi_attr_slice part = {{0}, {0}};
         tgi_dim dims[TG_MAX_RANK];
-        memcpy(dims, tgi_graph_shape(rule->b->graph, g)->dims, sizeof(dims));
+        memcpy(dims, tgi_graph_shape(rule->b->graph, g)->dims,
+               (size_t)rank * sizeof(dims[0]));
         for (int i = 0; i < rank; i++)
             part.step[i] = 1;
         part.start[w->axis] = (w->size - 1 - e) * w->dilation;
@@ -179,7 +180,7 @@ static tgi_ref gradient_of_operand(tgi_rule *rule)
     tgi_attr_pad pad = {{0}, {0}, {0}};
     tgi_attr_conv conv = {.n_batch = n_batch};
     tgi_dim dims[TG_MAX_RANK];
-    memcpy(dims, y->dims, sizeof(dims));
+    memcpy(dims, y->dims, (size_t)y->rank * sizeof(dims[0]));
     bool is_padded = false;
     for (int i = 0; i < n_spatial; i++) {
         const int axis = n_batch + 1 + i;
@@ -226,7 +227,8 @@ static tgi_ref operand_by_channel(tgi_rule *rule, int n_batch, int n_spatial)
     tgi_attr_slice used = {{0}, {0}};
     tgi_dim dims[TG_MAX_RANK];
     int perm[TG_MAX_RANK];
-    memcpy(dims, tgi_graph_shape(rule->b->graph, x)->dims, sizeof(dims));
+    memcpy(dims, tgi_graph_shape(rule->b->graph, x)->dims,
+           (size_t)rank * sizeof(dims[0]));
     for (int i = 0; i < rank; i++) {
         used.step[i] = 1;
         perm[i] = i < n_batch ? i : i == n_batch ? rank - 1 : i - 1;

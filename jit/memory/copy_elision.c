@@ -71,7 +71,7 @@ static void pin(const tgi_coalescer *c, tgi_buffer_id buffer)
             true;
 }
 
-/* Carried values that do not move need not be pinned any more. */
+/* Carried values that do not move need no longer be pinned. */
 static void unpin_carried(const tgi_coalescer *c)
 {
     const tgi_loops *loops = c->loops;

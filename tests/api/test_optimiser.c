@@ -112,7 +112,7 @@ static void check_parameter(const optimiser_case *c, int i, tg_variable *v,
                             tg_dtype dtype)
 {
     const numbers *want = &c->out[i];
-    const double bound = numbers_bound(want, dtype, 4);
+    const double bound = numbers_bound(want, dtype, 1);
     const void *data = tg_variable_map(v, TG_READ);
     for (int64_t k = 0; k < want->count; k++) {
         const double is = number_at(data, dtype, k);

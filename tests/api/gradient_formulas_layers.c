@@ -89,7 +89,7 @@ const formula layers_formulas[] = {
     LAYER(lstm_sequence, 3),
     LAYER(gru_cell, 4),
     LAYER(gru_sequence, 4),
-    LAYER_ROUGH(self_attention, 7, 4),
-    LAYER_ROUGH(cross_attention, 4, 4),
+    LAYER(self_attention, 7),
+    LAYER_ROUGH(cross_attention, 4, 2),
     FORMULAS_END,
 };

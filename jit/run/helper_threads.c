@@ -96,4 +96,6 @@ void tgi_helpers_run(tgi_helpers *helpers, int n_threads,
     wake_helpers(helpers, n_threads);
     part(user, 0, n_threads);
     join_helpers(helpers);
+    /* Otherwise the next call would count them and find less capacity. */
+    (void)wait_until_released(helpers);
 }

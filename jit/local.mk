@@ -9,12 +9,11 @@ EXTRA_DIST += \
 	jit/export/README.md \
 	jit/fuse/README.md \
 	jit/llvm/README.md \
-	jit/llvm/columns/README.md \
 	jit/llvm/emit/README.md \
 	jit/llvm/kernel/README.md \
+	jit/llvm/loops/README.md \
 	jit/llvm/matmul/README.md \
 	jit/llvm/reduce/README.md \
-	jit/llvm/rows/README.md \
 	jit/llvm/straightline/README.md \
 	jit/loop/README.md \
 	jit/memory/README.md \
@@ -258,9 +257,6 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/llvm_export.h \
 	jit/llvm/llvm_instrument.c \
 	jit/llvm/llvm_instrument.h \
-	jit/llvm/columns/llvm_columns.c \
-	jit/llvm/columns/llvm_columns.h \
-	jit/llvm/columns/llvm_columns_wide.c \
 	jit/llvm/emit/llvm_aarch64.c \
 	jit/llvm/emit/llvm_access.c \
 	jit/llvm/emit/llvm_access.h \
@@ -302,10 +298,26 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_target.c \
 	jit/llvm/emit/llvm_target.h \
 	jit/llvm/emit/llvm_x86.c \
+	jit/llvm/kernel/llvm_columns.c \
+	jit/llvm/kernel/llvm_columns.h \
 	jit/llvm/kernel/llvm_kernel.c \
 	jit/llvm/kernel/llvm_kernel.h \
-	jit/llvm/matmul/llvm_columns_step.c \
-	jit/llvm/matmul/llvm_columns_step.h \
+	jit/llvm/loops/llvm_columns_step.c \
+	jit/llvm/loops/llvm_columns_step.h \
+	jit/llvm/loops/llvm_fission.c \
+	jit/llvm/loops/llvm_fission.h \
+	jit/llvm/loops/llvm_fission_function.c \
+	jit/llvm/loops/llvm_fission_loop.c \
+	jit/llvm/loops/llvm_non_temporal.c \
+	jit/llvm/loops/llvm_non_temporal.h \
+	jit/llvm/loops/llvm_phases.c \
+	jit/llvm/loops/llvm_phases.h \
+	jit/llvm/loops/llvm_reduction.c \
+	jit/llvm/loops/llvm_reduction.h \
+	jit/llvm/loops/llvm_transpose.c \
+	jit/llvm/loops/llvm_transpose.h \
+	jit/llvm/loops/llvm_vector_loop.c \
+	jit/llvm/loops/llvm_vector_loop.h \
 	jit/llvm/matmul/llvm_matmul.c \
 	jit/llvm/matmul/llvm_matmul.h \
 	jit/llvm/matmul/llvm_matmul_epilogue.c \
@@ -319,18 +331,6 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/reduce/llvm_pairwise.h \
 	jit/llvm/reduce/llvm_reduce.c \
 	jit/llvm/reduce/llvm_reduce.h \
-	jit/llvm/rows/llvm_fission.c \
-	jit/llvm/rows/llvm_fission.h \
-	jit/llvm/rows/llvm_fission_function.c \
-	jit/llvm/rows/llvm_fission_loop.c \
-	jit/llvm/rows/llvm_non_temporal.c \
-	jit/llvm/rows/llvm_non_temporal.h \
-	jit/llvm/rows/llvm_rows.c \
-	jit/llvm/rows/llvm_rows.h \
-	jit/llvm/rows/llvm_rows_reassociable.c \
-	jit/llvm/rows/llvm_rows_reduce.c \
-	jit/llvm/rows/llvm_transpose.c \
-	jit/llvm/rows/llvm_transpose.h \
 	jit/llvm/straightline/llvm_straightline.c \
 	jit/llvm/straightline/llvm_straightline.h \
 	jit/llvm/straightline/llvm_straightline_loop.c

@@ -124,6 +124,7 @@ static void put_nest(tgi_strbuf *key, const tgi_nest *nest)
 static void put_phase(tgi_strbuf *key, const tgi_phase_schedule *phase)
 {
     put(key, phase->can_mask);
+    put(key, phase->keeps_operand_widths);
     put_nest(key, &phase->nest);
     put(key, phase->accumulators.storage);
     put(key, phase->accumulators.is_reassociated);

@@ -14,7 +14,7 @@
 #include "llvm/llvm_compile.h"
 #include "llvm/llvm_entry.h"
 #include "llvm/llvm_export.h"
-#include "llvm/rows/llvm_fission.h"
+#include "llvm/loops/llvm_fission.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -208,6 +208,22 @@ static bool is_one_block(const tgi_schedule *s, int64_t size)
 
 /* -- Rows ------------------------------------------------------------------ */
 
+/* Cost of a straight-line body that does not justify assembling wide vectors
+   from narrow operands. */
+enum { MAX_CHEAP_COST = 4 };
+
+static bool is_cheap(const tgi_schedule *s, unsigned phase)
+{
+    unsigned cost = 0;
+    for (uint32_t i = 1; i < s->loops->insts.n; i++) {
+        const tgi_inst *inst = &s->loops->insts.data[i];
+        if (inst->phase == phase && inst->level == TGI_LEVEL_INNER &&
+            inst->kind != TGI_INST_LOAD)
+            cost += s->insts[i].cost;
+    }
+    return cost <= MAX_CHEAP_COST;
+}
+
 static const tgi_reduction *phase_reduction(const tgi_schedule *s,
                                             const tgi_phase_schedule *phase,
                                             unsigned i)
@@ -313,6 +329,7 @@ static void choose_row_phase(const tgi_scheduler *r, tgi_schedule *s,
                                            : tree / TGI_MAX_TREE_VECTORS);
     if (s->loops->is_straightline) {
         phase->accumulators.n_vectors = tree > lanes ? tree / lanes : 1;
+        phase->keeps_operand_widths = is_cheap(s, number);
         add_unrolled_axes(&phase->nest, s->inner);
     } else if (phase->n_reductions) {
         choose_row_reduction(r, s, phase, c, lanes);
@@ -322,19 +339,26 @@ static void choose_row_phase(const tgi_scheduler *r, tgi_schedule *s,
 
 /* -- Columns --------------------------------------------------------------- */
 
+/* Steps of k of a micro-kernel without a loop. */
+enum { MAX_UNROLLED_K = 16 };
+
 static void add_column_loops(tgi_schedule *s, tgi_phase_schedule *phase,
                              const phase_stats *all, unsigned lanes)
 {
     const bool has_blocks = phase->n_reductions &&
                             !phase_reduction(s, phase, 0)->combines_blocks &&
                             !is_one_block(s, TGI_BLOCK_ROWS);
+    const tgi_dim k = s->loops->extent[s->inner];
     phase->accumulators.n_vectors = 1;
     if (s->matmul.mr) {
         if (has_blocks)
             add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
         add_loop(&phase->nest, TGI_LOOP_SERIAL, s->matmul.row_axis,
                  s->matmul.mr);
-        add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, 1);
+        add_loop(&phase->nest,
+                 tgi_dim_is_known(k) && k <= MAX_UNROLLED_K ? TGI_LOOP_UNROLL
+                                                            : TGI_LOOP_SERIAL,
+                 s->inner, 1);
         add_loop(&phase->nest, TGI_LOOP_UNROLL, s->matmul.row_axis, 1);
         add_vector_loop(s, phase, all, lanes);
         phase->accumulators.n_vectors = s->matmul.mr;

@@ -92,6 +92,9 @@ typedef struct tgi_fission {
 typedef struct tgi_phase_schedule {
     bool has_loop; /* runs along the inner axis */
     bool can_mask; /* every access along the vector axis can be masked */
+    /* Straight-line rows: a vector is no wider than the SSA values that its
+       operands are in, so that none is assembled from narrow ones. */
+    bool keeps_operand_widths;
     tgi_nest nest; /* has one VECTOR loop */
     unsigned n_reductions;
     uint32_t reductions[TGI_MAX_PHASE_REDUCTIONS]; /* numbers */
@@ -238,6 +241,14 @@ static inline const tgi_nest_loop *tgi_nest_find(const tgi_nest *nest,
         if (nest->loops[i].kind == kind && nest->loops[i].axis == axis)
             return &nest->loops[i];
     return NULL;
+}
+
+/* True if a nest has a SERIAL loop over blocks of `size` along an axis. */
+static inline bool tgi_nest_has_blocks(const tgi_nest *nest, int axis,
+                                       int64_t size)
+{
+    const tgi_nest_loop *outer = tgi_nest_find(nest, TGI_LOOP_SERIAL, axis);
+    return outer && outer->step == size;
 }
 
 /* Iterations of the UNROLL loop of a nest; 1: there is none. */

@@ -163,6 +163,8 @@ static void print_phase(const tgi_schedule *s, unsigned number, tgi_strbuf *out)
         print_nest(s, &phase->nest, out);
     else
         tgi_strbuf_add(out, "once per point");
+    if (phase->keeps_operand_widths)
+        tgi_strbuf_add(out, "; keeps operand widths");
     if (phase->n_reductions)
         print_accumulators(s, phase, out);
     if (phase->aligned_store)

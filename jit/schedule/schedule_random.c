@@ -152,6 +152,7 @@ static void draw_row_phase(variation *v, tgi_phase_schedule *phase)
         return; /* second stages have one lane */
     phase->nest.n = 0;
     if (s->loops->is_straightline) {
+        phase->keeps_operand_widths = flip(v);
         for (int axis = 0; axis < s->inner; axis++)
             add_loop(phase, TGI_LOOP_UNROLL, axis, 1);
         if (is_reduction)
@@ -224,6 +225,14 @@ static void vary_tiles(variation *v)
 
 /* -- Columns --------------------------------------------------------------- */
 
+/* True if a loop along an axis may be unrolled without much code. */
+static bool has_small_extent(const tgi_schedule *s, int axis)
+{
+    enum { MAX_UNROLLED = 24 };
+    const tgi_dim extent = s->loops->extent[axis];
+    return tgi_dim_is_known(extent) && extent <= MAX_UNROLLED;
+}
+
 /* The loops of a phase around and in its vector loop. */
 static void draw_column_phase(variation *v, tgi_phase_schedule *phase,
                               unsigned lanes, unsigned rows)
@@ -242,7 +251,10 @@ static void draw_column_phase(variation *v, tgi_phase_schedule *phase,
     if (s->matmul.mr) {
         phase->accumulators.n_vectors = s->matmul.mr;
         add_loop(phase, TGI_LOOP_SERIAL, s->matmul.row_axis, s->matmul.mr);
-        add_loop(phase, TGI_LOOP_SERIAL, s->inner, 1);
+        add_loop(phase,
+                 flip(v) && has_small_extent(s, s->inner) ? TGI_LOOP_UNROLL
+                                                          : TGI_LOOP_SERIAL,
+                 s->inner, 1);
         add_loop(phase, TGI_LOOP_UNROLL, s->matmul.row_axis, 1);
     }
     if (s->wide_columns) {

@@ -53,10 +53,10 @@ static tg_status verify_operand(const tgi_schedule *s, uint32_t root,
         n_loads++;
         TGI_REQUIRE(inst->number == access, "load of an operand", i);
         const uint32_t index = access_at(s, access)->index;
-        TGI_REQUIRE(!index || (operand == TGI_OPERAND_A &&
-                               s->loops->insts.data[index].kind ==
-                                   TGI_INST_OFFSET &&
-                               is_marked(s, index, operand)),
+        TGI_REQUIRE(!index ||
+                        (operand == TGI_OPERAND_A &&
+                         s->loops->insts.data[index].kind == TGI_INST_OFFSET &&
+                         is_marked(s, index, operand)),
                     "gathered operand", i);
         TGI_REQUIRE(
             operand == TGI_OPERAND_A ||
@@ -194,7 +194,9 @@ static tg_status verify_order(const tgi_schedule *s)
     TGI_REQUIRE(nest->n >= 4 && last->kind == TGI_LOOP_VECTOR &&
                     last[-1].kind == TGI_LOOP_UNROLL &&
                     last[-1].axis == s->matmul.row_axis &&
-                    last[-2].kind == TGI_LOOP_SERIAL &&
+                    (last[-2].kind == TGI_LOOP_SERIAL ||
+                     (last[-2].kind == TGI_LOOP_UNROLL &&
+                      tgi_extent_is_at_most(s, s->inner, TGI_BLOCK_ROWS))) &&
                     last[-2].axis == s->inner && last[-2].step == 1 &&
                     last[-3].kind == TGI_LOOP_SERIAL &&
                     last[-3].axis == s->matmul.row_axis &&

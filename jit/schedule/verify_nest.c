@@ -146,8 +146,8 @@ tg_status tgi_schedule_verify_nest(const tgi_schedule *s, unsigned phase)
         n_unrolled += loop->kind == TGI_LOOP_UNROLL;
     }
     TGI_REQUIRE(n_vectors == 1, "a nest needs one vector loop", n_vectors);
-    /* jit/llvm unrolls one loop, but for straight-line kernels. */
-    TGI_REQUIRE(n_unrolled <= 1 || s->loops->is_straightline,
+    /* jit/llvm unrolls one loop, but for matmuls and straight-line kernels. */
+    TGI_REQUIRE(n_unrolled <= 1 || s->matmul.mr || s->loops->is_straightline,
                 "several unrolled loops", n_unrolled);
     for (unsigned i = 0; i < nest->n; i++) {
         const tgi_nest_loop *loop = &nest->loops[i];

@@ -174,6 +174,10 @@ static tg_status verify_wide(const tgi_schedule *s)
     TGI_REQUIRE(is_matmul || s->split_block ||
                     tgi_extent_is_at_most(s, s->inner, TGI_BLOCK_ROWS),
                 "wide columns of several blocks", 0);
+    /* Accumulators start from the identity, which is -0 for sums; the result of
+       no rows is +0. */
+    TGI_REQUIRE(is_matmul || s->split_block || s->loops->extent[s->inner] > 0,
+                "wide columns of no rows", 0);
     TGI_REQUIRE(nest->loops[nest->n - 1].kind == TGI_LOOP_UNROLL &&
                     nest->loops[nest->n - 1].axis == s->inner &&
                     nest->loops[nest->n - 2].kind == TGI_LOOP_VECTOR &&

@@ -65,6 +65,15 @@ static void set_lanes(tgi_phase_schedule *phase, int64_t lanes)
     vector_of(phase)->tail_lanes = 1;
 }
 
+/* The loops of a kernel, to modify them. */
+static tgi_kernel_loops *loops_of(const fused *fu, const tgi_schedule *s)
+{
+    size_t i = 0;
+    while (fu->loops->kernels.data[i] != s->loops)
+        i++;
+    return fu->loops->kernels.data[i];
+}
+
 /* The first inst of a kind. */
 static uint32_t find_inst(const tgi_schedule *s, int kind)
 {
@@ -234,6 +243,8 @@ Test(schedule_verify, columns_are_accumulated_in_order)
              p[0].accumulators.storage = TGI_IN_REGISTERS);
     REJECTED("wide columns do not take whole rows", "sum_columns", 0,
              p[0].nest.loops[2].kind = TGI_LOOP_SERIAL);
+    REJECTED("wide columns of no rows", "sum_columns", 0,
+             loops_of(&fu, s)->extent[s->inner] = 0);
     REJECTED("wide columns of rows", "softmax", 0, s->wide_columns = 64);
     check_nothing_is_alive();
 }
@@ -247,6 +258,8 @@ Test(schedule_verify, micro_kernels_cover_c)
               p[0].nest.loops[0].step = 33));
     REJECTED("loops of a micro-kernel", "matmul", 1,
              p[0].nest.loops[0].step = 3);
+    REJECTED("loops of a micro-kernel", "bias_relu", 1,
+             p[0].nest.loops[2].kind = TGI_LOOP_UNROLL);
     REJECTED("accumulators of columns", "matmul", 1, s->matmul.mr = 3);
     REJECTED("a micro-kernel is not as wide as the vectors", "matmul", 1,
              s->matmul.nr = 8);

@@ -14,7 +14,7 @@
  * like an odometer.
  */
 #include "llvm/kernel/llvm_kernel.h"
-#include "llvm/columns/llvm_columns.h"
+#include "llvm/kernel/llvm_columns.h"
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
 #include "llvm/emit/llvm_cache_hints.h"
@@ -26,10 +26,10 @@
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
-#include "llvm/rows/llvm_fission.h"
-#include "llvm/rows/llvm_non_temporal.h"
-#include "llvm/rows/llvm_rows.h"
-#include "llvm/rows/llvm_transpose.h"
+#include "llvm/loops/llvm_fission.h"
+#include "llvm/loops/llvm_non_temporal.h"
+#include "llvm/loops/llvm_phases.h"
+#include "llvm/loops/llvm_transpose.h"
 
 #include <assert.h>
 #include <string.h>
@@ -112,7 +112,7 @@ static void emit_item(tgi_llvm_kernel *k, const odometer *o)
         from = tgi_llvm_mul(k->program, o->index[k->schedule->inner - 1], size);
         to = tgi_llvm_min(k->program, to, tgi_llvm_add(k->program, from, size));
     }
-    tgi_llvm_rows_emit(k, from, to);
+    tgi_llvm_point_emit(k, from, to);
 }
 
 /* Consecutive items, from `item` on, that lie in one row. */
@@ -137,7 +137,7 @@ static void emit_row_items(tgi_llvm_kernel *k, LLVMValueRef first,
     to = tgi_llvm_min(k->program, to,
                       tgi_llvm_dim(k, k->loops->extent[k->schedule->inner]));
     tgi_llvm_point_addresses_emit(k);
-    tgi_llvm_rows_emit(k, from, to);
+    tgi_llvm_point_emit(k, from, to);
 }
 
 static void set_point(tgi_llvm_kernel *k, const odometer *o)

@@ -28,7 +28,8 @@
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
-#include "llvm/matmul/llvm_columns_step.h"
+#include "llvm/loops/llvm_columns_step.h"
+#include "llvm/loops/llvm_phases.h"
 #include "llvm/reduce/llvm_reduce.h"
 
 /* -- Epilogue -------------------------------------------------------------- */
@@ -40,11 +41,7 @@ static void emit_row_epilogue(tgi_llvm_kernel *k, LLVMValueRef row,
     k->index[k->schedule->matmul.row_axis] = row;
     tgi_llvm_point_addresses_emit(k);
     tgi_llvm_set_reduced(k, 0, results);
-    for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-        tgi_llvm_point_insts_emit(k, phase, false);
-        tgi_llvm_point_insts_emit(k, phase, true);
-        tgi_llvm_point_stores_emit(k, phase);
-    }
+    tgi_llvm_phases_emit(k, NULL, NULL);
     tgi_llvm_epilogue_accumulate(k, row);
 }
 
@@ -366,9 +363,8 @@ static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
     item it = {.k_from = from,
                .k_to = to,
                .calls_function = tgi_llvm_micro_kernel_is_function(k)};
-    int64_t n;
-    it.has_k_blocks = !k->schedule->split_block &&
-                      !(tgi_llvm_is_const_i64(to, &n) && n <= TGI_BLOCK_ROWS);
+    it.has_k_blocks = tgi_nest_has_blocks(&k->schedule->phases[0].nest,
+                                          k->schedule->inner, TGI_BLOCK_ROWS);
     tgi_llvm_matmul_item_rows(k, &it.first_row, &it.end_row);
     if (it.calls_function && k->schedule->matmul.epilogue_in_registers)
         tgi_llvm_quirk_skip_post_ra_scheduler(k->e->isa, k->function);

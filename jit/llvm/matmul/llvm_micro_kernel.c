@@ -18,10 +18,13 @@
 #include "llvm/matmul/llvm_matmul.h"
 #include "llvm/reduce/llvm_reduce.h"
 
-enum {
-    LINE = 64,          /* bytes of a cache line */
-    MAX_UNROLLED_K = 16 /* steps of k without a loop */
-};
+enum { LINE = 64 }; /* bytes of a cache line */
+
+static bool is_k_unrolled(const tgi_llvm_kernel *k)
+{
+    return tgi_nest_find(&k->schedule->phases[0].nest, TGI_LOOP_UNROLL,
+                         k->schedule->inner);
+}
 
 /* -- Accumulators ---------------------------------------------------------- */
 
@@ -132,8 +135,8 @@ void tgi_llvm_micro_kernel_emit(tgi_llvm_kernel *k, tgi_llvm_micro_kernel *tile,
     int64_t first, last;
     begin_micro_kernel(k, &t, row);
     k->row_starts = k->matmul.row_starts;
-    if (tgi_llvm_is_const_i64(from, &first) &&
-        tgi_llvm_is_const_i64(to, &last) && last - first <= MAX_UNROLLED_K) {
+    if (is_k_unrolled(k) && tgi_llvm_is_const_i64(from, &first) &&
+        tgi_llvm_is_const_i64(to, &last)) {
         for (; first < last; first++)
             emit_k_step(k, &t, tgi_llvm_const_i64(k->program, first));
     } else {
@@ -239,8 +242,7 @@ static void prefetch_next_operand(tgi_llvm_kernel *k, uint8_t operand,
 static void prefetch_results(tgi_llvm_kernel *k, LLVMValueRef row,
                              unsigned height)
 {
-    const tgi_dim inner = k->loops->extent[k->schedule->inner];
-    if (tgi_dim_is_known(inner) && inner < MAX_UNROLLED_K)
+    if (is_k_unrolled(k))
         return;
     k->index[k->schedule->inner] = NULL;
     for (size_t i = 0; i < k->loops->stores.n; i++) {

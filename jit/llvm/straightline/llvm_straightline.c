@@ -19,7 +19,8 @@
 #include "llvm/emit/llvm_store_forwarding.h"
 #include "llvm/kernel/llvm_kernel.h"
 #include "llvm/reduce/llvm_reduce.h"
-#include "llvm/rows/llvm_rows.h"
+#include "llvm/loops/llvm_phases.h"
+#include "llvm/loops/llvm_reduction.h"
 
 #include <assert.h>
 #include <string.h>
@@ -90,22 +91,6 @@ static void combine_lanes(tgi_llvm_kernel *k, uint32_t reduction,
 
 /* -- Widths ---------------------------------------------------------------- */
 
-/* Cost of a phase that does not justify assembling wide vectors from narrow
-   operands. */
-enum { MAX_CHEAP_COST = 4 };
-
-static bool is_cheap(const tgi_llvm_kernel *k, unsigned phase)
-{
-    unsigned cost = 0;
-    for (size_t i = 1; i < k->loops->insts.n; i++) {
-        const tgi_inst *inst = &k->loops->insts.data[i];
-        if (inst->phase == phase && inst->level == TGI_LEVEL_INNER &&
-            inst->kind != TGI_INST_LOAD)
-            cost += k->schedule->insts[i].cost;
-    }
-    return cost <= MAX_CHEAP_COST;
-}
-
 /* Lanes of a vector of at most n elements: a power of two, or three, which
    occupy a vector of four. */
 static unsigned max_lanes(unsigned width, int64_t n)
@@ -117,27 +102,26 @@ static unsigned max_lanes(unsigned width, int64_t n)
     return width;
 }
 
-/* Lanes of the next vector of a row with `left` elements left. Cheap phases use
-   operands at the width they have. */
+/* Lanes of the next vector of a row with `left` elements left. */
 static unsigned next_width(const tgi_llvm_kernel *k, unsigned phase,
-                           int64_t left, bool is_cheap_phase)
+                           int64_t left)
 {
-    const unsigned run =
-        is_cheap_phase ? tgi_llvm_forwarded_run(k, phase) : TGI_MAX_LANES;
+    const unsigned run = k->schedule->phases[phase].keeps_operand_widths
+                             ? tgi_llvm_forwarded_run(k, phase)
+                             : TGI_MAX_LANES;
     const int64_t max = left < run ? left : run;
     return max_lanes(tgi_phase_lanes(&k->schedule->phases[phase]), max);
 }
 
 /* True if next_width is the same for all of a row but its tail. */
-static bool has_uniform_width(tgi_llvm_kernel *k, unsigned phase, int64_t n,
-                              bool is_cheap_phase)
+static bool has_uniform_width(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 {
+    const tgi_phase_schedule *p = &k->schedule->phases[phase];
     bool is_uniform = true;
-    for (int64_t at = 0; is_cheap_phase && is_uniform && at < n;
-         at += tgi_phase_lanes(&k->schedule->phases[phase])) {
+    for (int64_t at = 0; p->keeps_operand_widths && is_uniform && at < n;
+         at += tgi_phase_lanes(p)) {
         k->index[k->schedule->inner] = tgi_llvm_const_i64(k->program, at);
-        is_uniform = tgi_llvm_forwarded_run(k, phase) >=
-                     tgi_phase_lanes(&k->schedule->phases[phase]);
+        is_uniform = tgi_llvm_forwarded_run(k, phase) >= tgi_phase_lanes(p);
     }
     return is_uniform;
 }
@@ -151,13 +135,12 @@ static void emit_row_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
     unsigned part_lanes =
         tgi_phase_lanes(p) < tree_lanes ? tgi_phase_lanes(p) : tree_lanes;
     tree_part parts[TGI_MAX_PHASE_REDUCTIONS][TGI_LANES_4] = {{{NULL, false}}};
-    const bool is_cheap_phase = is_cheap(k, phase);
-    if (n % part_lanes || !has_uniform_width(k, phase, n, is_cheap_phase))
+    if (n % part_lanes || !has_uniform_width(k, phase, n))
         part_lanes = 1;
     unsigned width;
     for (int64_t at = 0; at < n; at += width) {
         k->index[k->schedule->inner] = tgi_llvm_const_i64(k->program, at);
-        width = next_width(k, phase, n - at, is_cheap_phase);
+        width = next_width(k, phase, n - at);
         k->e->lanes = width;
         tgi_llvm_body_emit(k, phase);
         for (unsigned i = 0; i < p->n_reductions; i++) {
@@ -190,70 +173,39 @@ static void emit_row_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
     }
 }
 
-static void set_empty_results(tgi_llvm_kernel *k, const tgi_phase_schedule *p)
-{
-    for (unsigned i = 0; i < p->n_reductions; i++)
-        tgi_llvm_set_reduced(k, p->reductions[i],
-                             tgi_llvm_reduce_empty(k, p->reductions[i]));
-}
-
 /* -- Points ---------------------------------------------------------------- */
 
 static void emit_map(tgi_llvm_kernel *k, unsigned phase, int64_t n)
 {
-    const bool is_cheap_phase = is_cheap(k, phase);
     unsigned width;
     for (int64_t at = 0; at < n; at += width) {
         k->index[k->schedule->inner] = tgi_llvm_const_i64(k->program, at);
-        width = next_width(k, phase, n - at, is_cheap_phase);
+        width = next_width(k, phase, n - at);
         k->e->lanes = width;
         tgi_llvm_body_emit(k, phase);
     }
     k->index[k->schedule->inner] = NULL;
 }
 
-static void emit_row(tgi_llvm_kernel *k)
-{
-    const int64_t n = k->loops->extent[k->schedule->inner];
-    for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-        const tgi_phase_schedule *p = &k->schedule->phases[phase];
-        k->e->lanes = 1;
-        tgi_llvm_point_insts_emit(k, phase, false);
-        if (p->n_reductions && n == 0)
-            set_empty_results(k, p);
-        else if (p->n_reductions)
-            emit_row_reduction(k, phase, n);
-        else if (p->has_loop)
-            emit_map(k, phase, n);
-        k->e->lanes = 1;
-        tgi_llvm_point_insts_emit(k, phase, true);
-        tgi_llvm_point_stores_emit(k, phase);
-    }
-}
-
-/* Emits the reductions of a phase along all rows, in order. */
-static void emit_column_reduction(tgi_llvm_kernel *k, unsigned phase, int64_t n)
+/* The loop of a phase along a row. */
+static void emit_row_loop(tgi_llvm_kernel *k, unsigned phase, void *user)
 {
     const tgi_phase_schedule *p = &k->schedule->phases[phase];
-    tgi_llvm_accumulator states[TGI_MAX_PHASE_REDUCTIONS];
-    for (unsigned i = 0; i < p->n_reductions; i++)
-        tgi_llvm_reduce_start(k, p->reductions[i], false, &states[i]);
-    for (int64_t at = 0; at < n; at++) {
-        k->index[k->schedule->inner] = tgi_llvm_const_i64(k->program, at);
-        tgi_llvm_body_emit(k, phase);
-        for (unsigned i = 0; i < p->n_reductions; i++)
-            tgi_llvm_reduce_step(k, p->reductions[i], false, &states[i]);
-    }
-    k->index[k->schedule->inner] = NULL;
-    for (unsigned i = 0; i < p->n_reductions; i++)
-        tgi_llvm_set_reduced(
-            k, p->reductions[i],
-            tgi_llvm_reduce_finish(k, p->reductions[i], false, &states[i]));
+    const int64_t n = k->loops->extent[k->schedule->inner];
+    (void)user;
+    LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
+    if (n == 0 && p->n_reductions)
+        tgi_llvm_reduction_emit(k, phase, zero, zero);
+    else if (p->n_reductions)
+        emit_row_reduction(k, phase, n);
+    else
+        emit_map(k, phase, n);
 }
 
 static void emit_columns(tgi_llvm_kernel *k)
 {
-    const int64_t n = k->loops->extent[k->schedule->inner];
+    LLVMValueRef n =
+        tgi_llvm_const_i64(k->program, k->loops->extent[k->schedule->inner]);
     const int64_t n_columns = k->loops->extent[k->schedule->vector_axis];
     unsigned width;
     for (int64_t column = 0; column < n_columns; column += width) {
@@ -262,16 +214,7 @@ static void emit_columns(tgi_llvm_kernel *k)
         k->e->lanes = width;
         k->index[k->schedule->vector_axis] =
             tgi_llvm_const_i64(k->program, column);
-        for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-            const tgi_phase_schedule *p = &k->schedule->phases[phase];
-            tgi_llvm_point_insts_emit(k, phase, false);
-            if (p->n_reductions && n == 0)
-                set_empty_results(k, p);
-            else if (p->has_loop)
-                emit_column_reduction(k, phase, n);
-            tgi_llvm_point_insts_emit(k, phase, true);
-            tgi_llvm_point_stores_emit(k, phase);
-        }
+        tgi_llvm_point_emit(k, tgi_llvm_const_i64(k->program, 0), n);
     }
     k->index[k->schedule->vector_axis] = NULL;
 }
@@ -293,7 +236,7 @@ static void emit_points(tgi_llvm_kernel *k)
             k->index[axis] = tgi_llvm_const_i64(k->program, at[axis]);
         tgi_llvm_point_addresses_emit(k);
         if (is_rows)
-            emit_row(k);
+            tgi_llvm_phases_emit(k, emit_row_loop, NULL);
         else
             emit_columns(k);
         for (axis = n_axes - 1; axis >= 0; axis--) {

@@ -9,11 +9,4 @@
 /* Emits all points of a work item. */
 void tgi_llvm_columns_emit(tgi_llvm_kernel *k, LLVMValueRef item);
 
-/* -- llvm_columns_wide.c --------------------------------------------------- */
-
-/* Columns column … end - 1, whole vectors, of rows from … to - 1. */
-void tgi_llvm_columns_wide_emit(tgi_llvm_kernel *k, LLVMValueRef column,
-                                LLVMValueRef end, LLVMValueRef from,
-                                LLVMValueRef to);
-
 #endif /* TGI_LLVM_COLUMNS_H */

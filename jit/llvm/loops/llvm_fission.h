@@ -105,7 +105,7 @@ bool tgi_llvm_fission_call_emit(tgi_llvm_fission *s, uint32_t part);
 /* -- Interface ------------------------------------------------------------- */
 
 /* Emits a phase with fission; from … to - 1 of the inner axis. */
-void tgi_llvm_rows_fission_emit(tgi_llvm_kernel *k, unsigned phase,
+void tgi_llvm_fission_emit(tgi_llvm_kernel *k, unsigned phase,
                                 LLVMValueRef from, LLVMValueRef to);
 /* Frees the table of functions that fissioned loops share. */
 void tgi_llvm_fission_functions_free(tgi_llvm_program *program);

@@ -17,7 +17,7 @@
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_target.h"
-#include "llvm/rows/llvm_fission.h"
+#include "llvm/loops/llvm_fission.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * llvm_transpose.c - work items of kernels that go by transposed tiles
  * (choose_tiles.c): load tiles, run their rows, store tiles.
  */
-#include "llvm/rows/llvm_transpose.h"
+#include "llvm/loops/llvm_transpose.h"
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
 #include "llvm/emit/llvm_cache_hints.h"
@@ -13,7 +13,7 @@
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_register_transpose.h"
-#include "llvm/rows/llvm_rows.h"
+#include "llvm/loops/llvm_phases.h"
 
 static tg_dtype access_dtype(const tgi_llvm_kernel *k, size_t access)
 {
@@ -131,7 +131,7 @@ static void emit_tile_rows(tgi_llvm_kernel *k, const tile_place *at)
         if (k->schedule->tiles.uses[i])
             k->point_bases[i] = base;
     prefetch_next_tile(k, at);
-    tgi_llvm_rows_emit(k, at->column,
+    tgi_llvm_point_emit(k, at->column,
                        tgi_llvm_add(program, at->column, at->n_columns));
     tgi_llvm_loop_end(k, &loop, NULL);
 }

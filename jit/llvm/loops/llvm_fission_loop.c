@@ -8,7 +8,7 @@
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_kernel_state.h"
-#include "llvm/rows/llvm_fission.h"
+#include "llvm/loops/llvm_fission.h"
 
 static LLVMValueRef slot_address(const tgi_llvm_fission *s, uint32_t inst,
                                  LLVMValueRef index)

@@ -1,19 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * llvm_rows.c - a point of a ROWS kernel: its phases in order, each a loop over
- * full vectors and a tail.
- */
-#include "llvm/rows/llvm_rows.h"
+/* llvm_vector_loop.c - see llvm_vector_loop.h. */
+#include "llvm/loops/llvm_vector_loop.h"
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
 #include "llvm/emit/llvm_flow.h"
-#include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_kernel_state.h"
-#include "llvm/rows/llvm_fission.h"
-#include "llvm/rows/llvm_non_temporal.h"
+#include "llvm/loops/llvm_non_temporal.h"
 
-void tgi_llvm_rows_tail(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                        LLVMValueRef to, tgi_llvm_body_fn *body, void *user)
+void tgi_llvm_vector_tail_emit(tgi_llvm_kernel *k, unsigned phase,
+                               LLVMValueRef from, LLVMValueRef to,
+                               tgi_llvm_body_fn *body, void *user)
 {
     const unsigned lanes = k->e->lanes;
     tgi_llvm_loop loop;
@@ -55,8 +51,9 @@ static bool has_no_tail(const tgi_llvm_kernel *k, unsigned phase)
            !p->aligned_store && !p->is_non_temporal;
 }
 
-void tgi_llvm_rows_loop(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
-                        LLVMValueRef to, tgi_llvm_body_fn *body, void *user)
+void tgi_llvm_vector_loop_emit(tgi_llvm_kernel *k, unsigned phase,
+                               LLVMValueRef from, LLVMValueRef to,
+                               tgi_llvm_body_fn *body, void *user)
 {
     const tgi_phase_schedule *p = &k->schedule->phases[phase];
     const unsigned narrow_lanes = tgi_nest_vector(&p->nest)->narrow_lanes;
@@ -71,34 +68,6 @@ void tgi_llvm_rows_loop(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
     k->e->lanes = tgi_phase_lanes(p);
     if (!has_no_tail(k, phase) && !tgi_llvm_are_equal_consts(from, to) &&
         tgi_phase_lanes(p) > 1)
-        tgi_llvm_rows_tail(k, phase, from, to, body, user);
+        tgi_llvm_vector_tail_emit(k, phase, from, to, body, user);
     k->index[k->schedule->inner] = NULL;
-}
-
-static void emit_map_body(tgi_llvm_kernel *k, unsigned phase, void *user)
-{
-    (void)user;
-    tgi_llvm_body_emit(k, phase);
-}
-
-void tgi_llvm_rows_emit(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
-{
-    for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
-        k->e->lanes = 1;
-        tgi_llvm_point_insts_emit(k, phase, false);
-        if (k->schedule->phases[phase].has_loop) {
-            k->e->lanes = tgi_phase_lanes(&k->schedule->phases[phase]);
-            tgi_llvm_splats_begin(k, phase);
-            if (k->schedule->phases[phase].n_reductions)
-                tgi_llvm_rows_reduce_emit(k, phase, from, to);
-            else if (k->schedule->phases[phase].fission.n_parts)
-                tgi_llvm_rows_fission_emit(k, phase, from, to);
-            else
-                tgi_llvm_rows_loop(k, phase, from, to, emit_map_body, NULL);
-            tgi_llvm_splats_end(k);
-        }
-        k->e->lanes = 1;
-        tgi_llvm_point_insts_emit(k, phase, true);
-        tgi_llvm_point_stores_emit(k, phase);
-    }
 }

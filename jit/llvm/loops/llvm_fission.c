@@ -10,7 +10,7 @@
  * Requires:  no reductions or checks; unit-stride loads and stores.
  * Preserves: an element's loads precede its stores, all in the last part.
  */
-#include "llvm/rows/llvm_fission.h"
+#include "llvm/loops/llvm_fission.h"
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
 #include "llvm/emit/llvm_emit.h"
@@ -308,7 +308,7 @@ static void *allocate_arrays(tgi_llvm_fission *s)
     return memory;
 }
 
-void tgi_llvm_rows_fission_emit(tgi_llvm_kernel *k, unsigned phase,
+void tgi_llvm_fission_emit(tgi_llvm_kernel *k, unsigned phase,
                                 LLVMValueRef from, LLVMValueRef to)
 {
     tgi_llvm_fission s = {.k = k,

@@ -3,7 +3,7 @@
 #ifndef TGI_LLVM_NON_TEMPORAL_H
 #define TGI_LLVM_NON_TEMPORAL_H
 
-#include "llvm/rows/llvm_rows.h"
+#include "llvm/loops/llvm_vector_loop.h"
 
 /* Computes, in the entry block, which phases have results that are large enough
    for non-temporal stores. */

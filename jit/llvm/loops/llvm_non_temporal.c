@@ -6,7 +6,7 @@
  * before the first whole line. They are weakly ordered, so a fence ends the
  * kernel. Loads are prefetched, because hardware prefetchers stop at pages.
  */
-#include "llvm/rows/llvm_non_temporal.h"
+#include "llvm/loops/llvm_non_temporal.h"
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
 #include "llvm/emit/llvm_cache_hints.h"
@@ -14,7 +14,7 @@
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_program.h"
-#include "llvm/rows/llvm_rows.h"
+#include "llvm/loops/llvm_vector_loop.h"
 
 #include <assert.h>
 
@@ -142,7 +142,7 @@ LLVMValueRef tgi_llvm_peel_to_line(tgi_llvm_kernel *k, unsigned phase,
         tgi_llvm_const_i64(k->program, store_element_bytes(k, store)), "");
     LLVMValueRef start =
         tgi_llvm_min(k->program, tgi_llvm_add(k->program, from, left), to);
-    tgi_llvm_rows_tail(k, phase, from, start, body, user);
+    tgi_llvm_vector_tail_emit(k, phase, from, start, body, user);
     return start;
 }
 

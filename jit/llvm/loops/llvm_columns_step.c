@@ -3,11 +3,10 @@
  * llvm_columns_step.c - one vector of columns, with fewer lanes or a mask at
  * the right edge of a matrix.
  */
-#include "llvm/matmul/llvm_columns_step.h"
+#include "llvm/loops/llvm_columns_step.h"
 #include "llvm/emit/llvm_access.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_kernel_state.h"
-#include "llvm/matmul/llvm_pack.h"
 
 /* The last panels, one at a time. */
 static void emit_tail_panels(tgi_llvm_kernel *k, LLVMValueRef column,

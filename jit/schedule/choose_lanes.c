@@ -28,7 +28,7 @@ enum { REASSOCIATED_VECTORS = 2 };
 typedef struct phase_stats {
     unsigned bytes; /* of the widest element that varies */
     unsigned cost;
-    bool has_many_parts; /* an accumulator of several values */
+    bool has_args, has_minmax; /* whose accumulators have several values */
     unsigned n_reductions;
 } phase_stats;
 
@@ -93,8 +93,8 @@ static tg_status count_reduction(const tgi_scheduler *r, tgi_schedule *s,
                 : TGI_BLOCK_STEPS * (int64_t)tgi_tree_lanes(first->dtype);
     const bool is_arg = tgi_reduction_is_arg(reduction);
     count_dtype(c, is_arg ? TG_I64 : reduction->dtype);
-    c->has_many_parts |= is_arg || (s->loops->vectors == TGI_ROWS &&
-                                    tgi_reduction_is_native_minmax(reduction));
+    c->has_args |= is_arg;
+    c->has_minmax |= tgi_reduction_is_native_minmax(reduction);
     c->n_reductions++;
     return TG_OK;
 }
@@ -122,7 +122,9 @@ static tg_status count_all(const tgi_scheduler *r, tgi_schedule *s,
 
 static unsigned registers_per_value(const tgi_schedule *s, const phase_stats *c)
 {
-    if (c->cost > VERY_HEAVY || c->has_many_parts)
+    /* Wide columns combine floats by the recipe, into one value. */
+    if (c->cost > VERY_HEAVY || c->has_args ||
+        (c->has_minmax && !s->wide_columns))
         return MIN_REGISTERS;
     return s->loops->vectors == TGI_COLUMNS && !s->wide_columns &&
                    c->n_reductions == 1 && c->cost <= TGI_HEAVY_COST
@@ -339,25 +341,29 @@ static void choose_row_phase(const tgi_scheduler *r, tgi_schedule *s,
 
 /* -- Columns --------------------------------------------------------------- */
 
-/* Steps of k of a micro-kernel without a loop. */
-enum { MAX_UNROLLED_K = 16 };
+/* Rows of a column, or steps of k of a micro-kernel, without a loop. */
+enum { MAX_UNROLLED_ROWS = 16 };
 
 static void add_column_loops(tgi_schedule *s, tgi_phase_schedule *phase,
                              const phase_stats *all, unsigned lanes)
 {
-    const bool has_blocks = phase->n_reductions &&
+    const bool is_exact = !s->matmul.mr && !s->wide_columns &&
+                          !s->loops->is_straightline && phase->n_reductions &&
+                          is_reassociable(s, phase);
+    const bool has_blocks = phase->n_reductions && !is_exact &&
                             !phase_reduction(s, phase, 0)->combines_blocks &&
                             !is_one_block(s, TGI_BLOCK_ROWS);
-    const tgi_dim k = s->loops->extent[s->inner];
+    const tgi_dim rows = s->loops->extent[s->inner];
+    const bool is_unrolled =
+        tgi_dim_is_known(rows) && rows <= MAX_UNROLLED_ROWS;
     phase->accumulators.n_vectors = 1;
+    phase->accumulators.is_reassociated = is_exact;
     if (s->matmul.mr) {
         if (has_blocks)
             add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
         add_loop(&phase->nest, TGI_LOOP_SERIAL, s->matmul.row_axis,
                  s->matmul.mr);
-        add_loop(&phase->nest,
-                 tgi_dim_is_known(k) && k <= MAX_UNROLLED_K ? TGI_LOOP_UNROLL
-                                                            : TGI_LOOP_SERIAL,
+        add_loop(&phase->nest, is_unrolled ? TGI_LOOP_UNROLL : TGI_LOOP_SERIAL,
                  s->inner, 1);
         add_loop(&phase->nest, TGI_LOOP_UNROLL, s->matmul.row_axis, 1);
         add_vector_loop(s, phase, all, lanes);
@@ -378,7 +384,10 @@ static void add_column_loops(tgi_schedule *s, tgi_phase_schedule *phase,
         if (has_blocks)
             add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
         if (phase->has_loop)
-            add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, 1);
+            add_loop(&phase->nest,
+                     is_unrolled && phase->n_reductions ? TGI_LOOP_UNROLL
+                                                        : TGI_LOOP_SERIAL,
+                     s->inner, 1);
     }
 }
 
@@ -392,7 +401,8 @@ static tg_status choose_columns(const tgi_scheduler *r, tgi_schedule *s,
             all.bytes = stats[i].bytes;
         if (stats[i].cost > all.cost)
             all.cost = stats[i].cost;
-        all.has_many_parts |= stats[i].has_many_parts;
+        all.has_args |= stats[i].has_args;
+        all.has_minmax |= stats[i].has_minmax;
         all.n_reductions += stats[i].n_reductions;
         s->phases[0].can_mask &= s->phases[i].can_mask;
     }

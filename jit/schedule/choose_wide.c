@@ -68,6 +68,18 @@ static int64_t items_beside(const tgi_schedule *s)
     return items;
 }
 
+/* True if the rows are elements of windows. These overlap, so they are in the
+   cache, and few: accumulators stay in registers. */
+static bool has_windows(const tgi_schedule *s)
+{
+    for (size_t i = 0; i < s->loops->accesses.n; i++) {
+        const uint32_t index = s->loops->accesses.data[i].index;
+        if (index && s->loops->insts.data[index].kind == TGI_INST_OFFSET)
+            return true;
+    }
+    return false;
+}
+
 unsigned tgi_schedule_wide_columns(const tgi_schedule *s, unsigned lanes)
 {
     const tgi_kernel_loops *loops = s->loops;
@@ -76,7 +88,7 @@ unsigned tgi_schedule_wide_columns(const tgi_schedule *s, unsigned lanes)
     if (loops->is_straightline || loops->reductions.n == 0 ||
         loops->reductions.data[0].combines_blocks ||
         !(is_one_block(s) || has_one_matmul(s)) ||
-        point_cost(s) > MAX_POINT_COST || lanes == 1 ||
+        point_cost(s) > MAX_POINT_COST || lanes == 1 || has_windows(s) ||
         (is_known && extent < 2 * (int64_t)lanes))
         return 0;
     int64_t columns = is_known ? ACCUMULATOR_BYTES : UNKNOWN_COLUMNS;

@@ -238,11 +238,17 @@ static void draw_column_phase(variation *v, tgi_phase_schedule *phase,
                               unsigned lanes, unsigned rows)
 {
     tgi_schedule *s = v->s;
-    const bool has_blocks = phase->n_reductions &&
-                            !first_reduction(s, phase)->combines_blocks &&
-                            !is_one_block(s, TGI_BLOCK_ROWS);
+    const bool is_reduction =
+        phase->n_reductions && !first_reduction(s, phase)->combines_blocks;
+    const bool is_exact =
+        is_reduction && flip(v) &&
+        tgi_reduction_is_reassociable(first_reduction(s, phase)) &&
+        !s->wide_columns && !s->matmul.mr && !s->loops->is_straightline;
+    const bool has_blocks =
+        is_reduction && !is_exact && !is_one_block(s, TGI_BLOCK_ROWS);
     phase->nest.n = 0;
-    phase->accumulators = (tgi_accumulators){.n_vectors = 1};
+    phase->accumulators =
+        (tgi_accumulators){.is_reassociated = is_exact, .n_vectors = 1};
     if (s->loops->is_straightline)
         for (int axis = 0; axis < s->vector_axis; axis++)
             add_loop(phase, TGI_LOOP_UNROLL, axis, 1);
@@ -267,7 +273,11 @@ static void draw_column_phase(variation *v, tgi_phase_schedule *phase,
     if (s->wide_columns || s->loops->is_straightline)
         add_loop(phase, TGI_LOOP_UNROLL, s->inner, 1);
     else if (!s->matmul.mr && phase->has_loop)
-        add_loop(phase, TGI_LOOP_SERIAL, s->inner, 1);
+        add_loop(phase,
+                 is_reduction && flip(v) && has_small_extent(s, s->inner)
+                     ? TGI_LOOP_UNROLL
+                     : TGI_LOOP_SERIAL,
+                 s->inner, 1);
     draw_tail(v, phase);
 }
 

@@ -84,15 +84,15 @@ static tg_status verify_any_order(const tgi_schedule *s, unsigned number)
     for (unsigned i = 0; i < phase->n_reductions; i++)
         TGI_REQUIRE(tgi_reduction_is_reassociable(reduction_at(s, number, i)),
                     "an order that matters is changed", i);
-    TGI_REQUIRE(s->loops->vectors == TGI_ROWS && !s->loops->is_straightline,
-                "reassociated columns", number);
+    TGI_REQUIRE(!s->loops->is_straightline && !s->wide_columns && !s->matmul.mr,
+                "reassociated columns on the stack", number);
     TGI_REQUIRE(phase->accumulators.n_vectors == 1 &&
                     phase->accumulators.storage == TGI_IN_REGISTERS,
                 "accumulators of a reassociated reduction",
                 phase->accumulators.n_vectors);
     /* jit/llvm accumulates one vector at a time, or two. */
-    TGI_REQUIRE(n_unrolled <= 2, "unrolled vectors of a reassociated reduction",
-                n_unrolled);
+    TGI_REQUIRE(n_unrolled <= 2 || s->loops->vectors == TGI_COLUMNS,
+                "unrolled vectors of a reassociated reduction", n_unrolled);
     return TG_OK;
 }
 

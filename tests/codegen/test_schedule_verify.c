@@ -243,6 +243,10 @@ Test(schedule_verify, columns_are_accumulated_in_order)
              p[0].accumulators.storage = TGI_IN_REGISTERS);
     REJECTED("wide columns do not take whole rows", "sum_columns", 0,
              p[0].nest.loops[2].kind = TGI_LOOP_SERIAL);
+    REJECTED("reassociated columns on the stack", "max_columns", 0,
+             (s->wide_columns = 128, s->item_extent[1] = 128));
+    REJECTED("an order that matters is changed", "sum_columns", 0,
+             p[0].accumulators.is_reassociated = true);
     REJECTED("wide columns of no rows", "sum_columns", 0,
              loops_of(&fu, s)->extent[s->inner] = 0);
     REJECTED("wide columns of rows", "softmax", 0, s->wide_columns = 64);

@@ -77,6 +77,12 @@ static inline void sum_columns(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_sum(in[0], TG_AXES(0)));
 }
 
+static inline void max_columns(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_reduce_max(in[0], TG_AXES(1)));
+}
+
 static inline void scale(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -146,6 +152,7 @@ static inline const schedule_case *schedule_cases(size_t *out_n)
                       F32(1000, 600), F32(600, 1000)),
         SCHEDULE_CASE("sum_rows", sum_rows, NO_SYMBOLS, F32(100, 10000)),
         SCHEDULE_CASE("sum_columns", sum_columns, NO_SYMBOLS, F32(200, 40000)),
+        SCHEDULE_CASE("max_columns", max_columns, NO_SYMBOLS, F32(50, 4, 100)),
         SCHEDULE_CASE("straightline", chain, NO_SYMBOLS, F32(3, 7), F32(3, 7),
                       F32(7)),
         SCHEDULE_CASE("unknown_extents", softmax, symbols,

@@ -230,7 +230,9 @@ static void emit_block(reduction *r, LLVMValueRef from, LLVMValueRef to)
         emit_on_stack(r, from, to);
         return;
     }
-    if (r->k->loops->is_straightline && tgi_llvm_is_const_i64(from, &first) &&
+    if (!is_rows && !r->k->schedule->wide_columns &&
+        tgi_nest_find(&r->p->nest, TGI_LOOP_UNROLL, r->k->schedule->inner) &&
+        tgi_llvm_is_const_i64(from, &first) &&
         tgi_llvm_is_const_i64(to, &end)) {
         emit_vectors(r, from, (unsigned)(end - first), 1);
         return;

@@ -15,6 +15,7 @@ bench_tgjit_bench_SOURCES = \
 	bench/case_args.h \
 	bench/case_conv.c \
 	bench/case_elementwise.c \
+	bench/case_embedding.c \
 	bench/case_gradients.c \
 	bench/case_grid.c \
 	bench/case_loops.c \
@@ -88,13 +89,18 @@ libtgjit_bench_plain_la_SOURCES = \
 	bench/peers/library.h \
 	bench/peers/libxsmm.c \
 	bench/peers/onednn.c \
+	bench/peers/onednn.h \
+	bench/peers/onednn_conv.c \
 	bench/peers/openblas.c \
 	bench/peers/train.c \
+	bench/plain_cnn.c \
 	bench/plain_conv.c \
 	bench/plain_elementwise.c \
+	bench/plain_embedding.c \
 	bench/plain_gradients.c \
 	bench/plain_grid.c \
 	bench/plain_loops.c \
+	bench/plain_pool.c \
 	bench/plain_products.c \
 	bench/plain_rows.c
 libtgjit_bench_plain_la_CPPFLAGS = $(bench_cppflags)

@@ -72,7 +72,7 @@ static void print_ratio(FILE *out, double time, double peer)
 static void print_measured(FILE *out, const row *r, const peer_times *peers)
 {
     const statistics s = row_statistics(r);
-    const double count = size_count(r->size) * 1e-9 / s.best.real;
+    const double count = case_count(r->c, r->size) * 1e-9 / s.best.real;
     print_time(out, s.best.real);
     print_time(out, s.median.real);
     print_number(out, r->c->bytes * count, 1);

@@ -27,7 +27,7 @@ static void print_quoted(FILE *out, const char *text)
 static void print_times(FILE *out, const row *r, const char *suffix,
                         repetition time)
 {
-    const double count = size_count(r->size);
+    const double count = case_count(r->c, r->size);
     fprintf(out, "\"%s%s\",%lld,%.9g,%.9g,ns,", r->name, suffix,
             (long long)r->iterations, time.real * 1e9, time.cpu * 1e9);
     if (r->c->bytes > 0)

@@ -146,7 +146,7 @@ static void print_stored(FILE *out, const row *r)
 
 static void print_rates(FILE *out, const row *r, double seconds)
 {
-    const double count = size_count(r->size);
+    const double count = case_count(r->c, r->size);
     if (r->c->bytes > 0)
         member_number(out, "bytes_per_second", r->c->bytes * count / seconds);
     if (r->c->flops > 0)

@@ -23,12 +23,14 @@ typedef struct session {
 /* -- Rows ------------------------------------------------------------------ */
 
 /* --check skips large sizes; they are verified when they are measured. */
-static bool is_size_selected(const case_size *size, const options *o)
+static bool is_size_selected(const bench_case *c, const case_size *size,
+                             const options *o)
 {
     const double max_checked = 2e5;
     switch (o->action) {
     case ACTION_CHECK:
-        return size_count(size) <= max_checked;
+        return size->use == SIZE_IN_CHECK ||
+               case_count(c, size) <= max_checked;
     case ACTION_MEASURE:
         return size->use == SIZE_BY_DEFAULT ||
                (size->use == SIZE_ON_REQUEST && o->has_filter);
@@ -47,7 +49,7 @@ static bool row_init(row *r, const options *o, const bench_case *c,
     /* A row that uses one thread appears once. */
     const bool is_single = c->is_serial || which == BACKEND_INTERP;
     if (!c->family->has_backend(c, size, which) || (is_single && team > 0) ||
-        !is_size_selected(size, o))
+        !is_size_selected(c, size, o))
         return false;
     r->c = c;
     r->size = size;

@@ -351,14 +351,14 @@ static bool has_backend(const bench_case *c, const case_size *size,
     const tensor_case *what = c->what;
     switch (which) {
     case BACKEND_INTERP:
-        /* Large matrix products take seconds; they run only for the
-           reference. */
-        return !size->inner || size_count(size) <= 2e7;
+        /* Large matrix products and convolutions take seconds; they run
+           only for the reference. */
+        return !c->flops || case_count(c, size) <= 2e7;
     case BACKEND_JIT:
         return true;
     case BACKEND_JIT_UNKNOWN_SIZES:
         /* Known extents matter only where elements dominate the time. */
-        return !c->is_serial;
+        return !c->is_serial && !what->has_known_sizes;
     default:
         return what->kernels[which] || is_stepped(what, which);
     }

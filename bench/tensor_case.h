@@ -20,11 +20,15 @@ typedef struct tensor_input {
     tensor_shape shape;
     double low, high;
     bool is_variable; /* passed to the library as a variable */
+    bool is_index;    /* is cast to integers, and always within its range */
 } tensor_input;
 
-#define INPUT(dtype, shape, low, high) {dtype, shape, low, high, false}
-#define INPUT_SCALAR(dtype, value) {dtype, SHAPE_SCALAR, value, value, false}
-#define INPUT_VARIABLE(dtype, shape, low, high) {dtype, shape, low, high, true}
+#define INPUT(dtype, shape, low, high) {dtype, shape, low, high, false, false}
+#define INPUT_SCALAR(dtype, value) \
+    {dtype, SHAPE_SCALAR, value, value, false, false}
+#define INPUT_VARIABLE(dtype, shape, low, high) \
+    {dtype, shape, low, high, true, false}
+#define INPUT_INDEX(shape, n) {TG_F32, shape, 0, n, false, true}
 
 typedef struct tensor_result {
     tg_dtype dtype;
@@ -41,6 +45,7 @@ typedef struct tensor_case {
        |got - reference| <= absolute + relative * |reference|. */
     double absolute, relative;
     bool is_called; /* by tg_call instead of tg_run */
+    bool has_known_sizes; /* cannot be traced with unknown extents */
     /* Runs update the variables; results are compared after several runs.
        Kernels update copies, in `state`. */
     bool has_state;

@@ -74,7 +74,8 @@ typedef struct case_family {
      * Runs `iterations` times. A family that times only part of the run sets
      * *out_seconds; others leave it unchanged.
      */
-    bool (*run)(runner *r, int64_t iterations, double *out_seconds);
+    bool (*run)(runner *r, int64_t iterations, double *out_seconds,
+                reason *out_why);
 
     /* Resident bytes of the last run. NULL: not reported. */
     size_t (*resident)(const runner *r);

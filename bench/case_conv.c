@@ -52,7 +52,7 @@ static void trace_conv_filters(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, gradient_of(in, in[1]));
 }
 
-#define CONV_OF(name, result) \
+#define CONV_OF(name, result, the_engines) \
     { \
         .callback = trace_##name, \
         .kernels = {[BACKEND_C] = plain_##name, \
@@ -61,6 +61,7 @@ static void trace_conv_filters(tg_trace *t, const tg_value *in, void *user)
                    INPUT(TG_F32, FILTERS, -1, 1), \
                    INPUT(TG_F32, MAPS, -1, 1)}, \
         .results = {{TG_F32, result}}, .absolute = 1e-3, .relative = 1e-4, \
+        .expression = #name, .engines = the_engines, \
     }
 
 const tensor_case conv_case = {
@@ -70,9 +71,13 @@ const tensor_case conv_case = {
     .results = {{TG_F32, MAPS}},
     .absolute = 1e-3,
     .relative = 1e-4,
+    .expression = "conv",
+    .engines = ENGINES_ARRAY,
 };
-const tensor_case conv_images_case = CONV_OF(conv_images, IMAGES);
-const tensor_case conv_filters_case = CONV_OF(conv_filters, FILTERS);
+const tensor_case conv_images_case =
+    CONV_OF(conv_images, IMAGES, ENGINES_NETWORK);
+const tensor_case conv_filters_case =
+    CONV_OF(conv_filters, FILTERS, ENGINES_GRADIENT);
 
 const case_size conv_sizes[] = {
     SIZE_PRODUCT("1x64x64x3x32", 1, 64, 3, 32, SIZE_BY_DEFAULT),
@@ -102,6 +107,8 @@ const tensor_case depthwise_case = {
     .results = {{TG_F32, MAPS}},
     .absolute = 1e-5,
     .relative = 1e-5,
+    .expression = "depthwise",
+    .engines = ENGINES_NETWORK,
     .has_known_sizes = true, /* the number of groups */
 };
 
@@ -141,6 +148,7 @@ static void trace_avg_pool_2x2(tg_trace *t, const tg_value *in, void *user)
         .callback = trace_##name, .kernels = {[BACKEND_C] = plain_##name}, \
         .inputs = {INPUT(TG_F32, MAPS, -1, 1)}, \
         .results = {{TG_F32, result}}, .absolute = tolerance, \
+        .expression = #name, .engines = ENGINES_NETWORK, \
     }
 
 const tensor_case max_pool_3x3_case = POOL_OF(max_pool_3x3, MAPS, 0);

@@ -32,6 +32,8 @@ const tensor_case embedding_case = {
     .inputs = {INPUT(TG_F32, TABLE, -1, 1),
                INPUT_INDEX(SHAPE(ROWS), EMBEDDING_WORDS)},
     .results = {{TG_F32, SHAPE_WHOLE}},
+    .expression = "embedding",
+    .engines = ENGINES_ARRAY,
 };
 
 const tensor_case embedding_gradient_case = {
@@ -42,6 +44,8 @@ const tensor_case embedding_gradient_case = {
                INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
     .results = {{TG_F32, TABLE}},
     .absolute = 1e-5,
+    .expression = "embedding_gradient",
+    .engines = ENGINES_GRADIENT | ENGINE(BACKEND_NUMPY),
 };
 
 const case_size embedding_sizes[] = {

@@ -50,6 +50,8 @@ const tensor_case mlp_train_case = {
     .absolute = 1e-5,
     .relative = 1e-5,
     .has_state = true,
+    .expression = "mlp_train",
+    .engines = ENGINES_GRADIENT,
 };
 
 const case_size mlp_train_sizes[] = {
@@ -110,6 +112,8 @@ const tensor_case cnn_train_case = {
     .absolute = 1e-5,
     .relative = 1e-4,
     .has_state = true,
+    .expression = "cnn_train",
+    .engines = ENGINES_GRADIENT,
 };
 
 const case_size cnn_sizes[] = {
@@ -141,6 +145,8 @@ const tensor_case logistic_train_case = {
     .absolute = 1e-5,
     .relative = 1e-5,
     .has_state = true,
+    .expression = "logistic_train",
+    .engines = ENGINES_GRADIENT,
 };
 
 const case_size logistic_train_sizes[] = {
@@ -211,6 +217,9 @@ const tensor_case adam_case = {
     .absolute = 1e-5,
     .relative = 1e-5,
     .has_state = true,
+    .expression = "adam",
+    .engines = ENGINES_GRADIENT | ENGINE(BACKEND_NUMPY) |
+               ENGINE(BACKEND_NUMBA),
 };
 
 const case_size adam_sizes[] = {

@@ -39,6 +39,8 @@ bench_tgjit_bench_SOURCES = \
 	bench/options.c \
 	bench/options.h \
 	bench/peers.h \
+	bench/peers/engine.c \
+	bench/peers/engine.h \
 	bench/peers/library.h \
 	bench/peers/python.c \
 	bench/peers/python.h \
@@ -62,13 +64,34 @@ bench_tgjit_bench_LDFLAGS = $(TGJIT_SANITIZE)
 bench_tgjit_bench_LDADD = libtgjit-bench-plain.la libtgjit.la \
 	$(BENCH_LIBXSMM_LIBS) $(DL_LIBS) $(LIBM)
 
-# A program in Python as a string of C.
-EXTRA_DIST += bench/peers/data_loaders.py
-CLEANFILES += bench/data_loaders.inc
+# Programs in Python as strings of C: one of its own, and those of the engines
+# with their names.
+bench_engine_programs = \
+	bench/peers/engine_jax.py \
+	bench/peers/engine_numba.py \
+	bench/peers/engine_numexpr.py \
+	bench/peers/engine_numpy.py \
+	bench/peers/engine_onnxruntime.py \
+	bench/peers/engine_tensorflow.py \
+	bench/peers/engine_torch.py \
+	bench/peers/expressions.py \
+	bench/peers/worker.py
+EXTRA_DIST += \
+	bench/peers/data_loaders.py \
+	bench/peers/requirements.txt \
+	bench/peers/setup \
+	$(bench_engine_programs)
+CLEANFILES += bench/data_loaders.inc bench/engine_programs.inc
+bench_to_string = sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/'
 bench/tgjit_bench-data_case.$(OBJEXT): bench/data_loaders.inc
 bench/data_loaders.inc: bench/peers/data_loaders.py
-	$(AM_V_GEN)$(MKDIR_P) bench && sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' \
+	$(AM_V_GEN)$(MKDIR_P) bench && $(bench_to_string) \
 	    $(srcdir)/bench/peers/data_loaders.py >$@
+bench/peers/tgjit_bench-engine.$(OBJEXT): bench/engine_programs.inc
+bench/engine_programs.inc: $(bench_engine_programs)
+	$(AM_V_GEN)$(MKDIR_P) bench && for i in $(bench_engine_programs); do \
+	    echo "{\"$${i##*/}\"," && $(bench_to_string) $(srcdir)/$$i && \
+	    echo '},'; done >$@-t && mv $@-t $@
 
 # -- Peers -------------------------------------------------------------------
 

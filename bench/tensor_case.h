@@ -35,6 +35,17 @@ typedef struct tensor_result {
     tensor_shape shape;
 } tensor_result;
 
+/* Sets of engines. */
+#define ENGINE(which) (1u << (which))
+#define ENGINES_GRADIENT \
+    (ENGINE(BACKEND_TORCH) | ENGINE(BACKEND_TORCH_COMPILE) | \
+     ENGINE(BACKEND_TENSORFLOW) | ENGINE(BACKEND_TENSORFLOW_XLA) | \
+     ENGINE(BACKEND_JAX))
+#define ENGINES_NETWORK (ENGINES_GRADIENT | ENGINE(BACKEND_ONNXRUNTIME))
+#define ENGINES_ARRAY (ENGINES_NETWORK | ENGINE(BACKEND_NUMPY))
+#define ENGINES_LOOP (ENGINES_ARRAY | ENGINE(BACKEND_NUMBA))
+#define ENGINES_ELEMENTWISE (ENGINES_LOOP | ENGINE(BACKEND_NUMEXPR))
+
 typedef struct tensor_case {
     tg_callback *callback;
     kernel *kernels[N_BACKENDS]; /* of back ends other than the library */
@@ -44,6 +55,9 @@ typedef struct tensor_case {
     /* Tolerance of back ends that need not match bit for bit:
        |got - reference| <= absolute + relative * |reference|. */
     double absolute, relative;
+    /* Its name in peers/expressions.py, and the engines that compute it. */
+    const char *expression;
+    unsigned engines;
     bool is_called; /* by tg_call instead of tg_run */
     bool has_known_sizes; /* cannot be traced with unknown extents */
     /* Runs update the variables; results are compared after several runs.

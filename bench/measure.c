@@ -44,12 +44,17 @@ static repetition repeat(row *r, int64_t iterations)
     return took;
 }
 
-/* Number of iterations that take at least `min_time`; also warms up. */
+/* Number of iterations that take at least `min_time`; also warms up. The first
+   ones are timed several times, because a disturbance of one of them would
+   make all repetitions too short. */
 static int64_t iterations_for(row *r, double min_time)
 {
     const int64_t max_n = INT64_C(1) << 40;
     int64_t n = 1;
     double took = repeat(r, n).real;
+    for (int i = 0; i < 4 && r->state == ROW_READY && took < 10 * min_time;
+         i++)
+        took = fmin(took, repeat(r, n).real);
     while (r->state == ROW_READY && took < min_time / 10 && n < max_n) {
         n *= 8;
         took = repeat(r, n).real;

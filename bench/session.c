@@ -202,9 +202,13 @@ static void session_size(session *s, const bench_case *c,
         if (!n)
             continue;
         progress(c->name, size->label);
+        for (size_t i = 0; i < n; i++)
+            if (backend_is_engine(rows[i].which))
+                engine_start(rows[i].which, rows[i].threads);
         if (!has_begun)
             e = c->family->begin(c, size, inputs, &why);
         has_begun = true;
+        engines_wait();
         for (size_t i = 0; i < n; i++) {
             rows[i].why = why;
             row_start(&rows[i], e);

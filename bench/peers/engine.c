@@ -26,7 +26,8 @@ enum { ANSWER_BYTES = 256, LINE_BYTES = 2048, MAX_WORKERS = 64 };
 typedef struct worker {
     backend which;
     int threads;
-    python *process; /* NULL: has failed */
+    python *process; /* NULL: not started, or has failed */
+    bool is_ready;   /* has answered "hello" */
 } worker;
 
 static struct {
@@ -151,15 +152,21 @@ void engine_files_release(engine_files *files)
 
 /* -- Workers --------------------------------------------------------------- */
 
-/* Requests an answer that must be `expected`. A worker that answers anything
+static bool fail(worker *w)
+{
+    python_stop(w->process);
+    w->process = NULL;
+    w->is_ready = false;
+    return false;
+}
+
+/* Receives an answer that must be `expected`. A worker that answers anything
    else but an error is not used again. */
-static bool request(worker *w, const char *line, const char *expected,
-                    reason *out_why)
+static bool receive(worker *w, const char *expected, reason *out_why)
 {
     static const char error[] = "error ";
     char answer[ANSWER_BYTES];
-    if (w->process &&
-        python_ask(w->process, line, answer, sizeof(answer), out_why)) {
+    if (python_receive(w->process, answer, sizeof(answer), out_why)) {
         if (strcmp(answer, expected) == 0)
             return true;
         if (strncmp(answer, error, strlen(error)) == 0) {
@@ -169,9 +176,19 @@ static bool request(worker *w, const char *line, const char *expected,
         reason_set(out_why, "answers '%.60s' instead of '%s'", answer,
                    expected);
     }
-    python_stop(w->process);
-    w->process = NULL;
-    return false;
+    return fail(w);
+}
+
+static bool request(worker *w, const char *line, const char *expected,
+                    reason *out_why)
+{
+    if (!w->process) {
+        reason_set(out_why, "the process has exited");
+        return false;
+    }
+    if (!python_send(w->process, line, out_why))
+        return fail(w);
+    return receive(w, expected, out_why);
 }
 
 static bool write_programs(reason *out_why)
@@ -197,15 +214,13 @@ static bool start_process(worker *w, reason *out_why)
     const char *const arguments[] = {program, backend_name(w->which), threads,
                                      NULL};
     w->process = python_start(arguments, out_why);
-    if (w->process && request(w, "hello", "ready", out_why))
-        return true;
-    python_stop(w->process);
-    w->process = NULL;
-    return false;
+    return w->process &&
+           (python_send(w->process, "hello", out_why) || fail(w));
 }
 
-/* The worker of this engine and number of threads; NULL if it fails. */
-static worker *worker_for(backend which, int threads, reason *out_why)
+/* The worker of this engine and number of threads, which may not be ready; NULL
+   if it cannot be started. */
+static worker *started_worker(backend which, int threads, reason *out_why)
 {
     worker *w = NULL;
     for (size_t i = 0; i < engines.n_workers; i++)
@@ -221,6 +236,34 @@ static worker *worker_for(backend which, int threads, reason *out_why)
         return NULL;
     }
     return w->process || start_process(w, out_why) ? w : NULL;
+}
+
+void engine_start(backend which, int threads)
+{
+    reason ignored; /* the same when the worker is needed */
+    (void)started_worker(which, threads, &ignored);
+}
+
+static bool wait_until_ready(worker *w, reason *out_why)
+{
+    if (!w->is_ready)
+        w->is_ready = receive(w, "ready", out_why);
+    return w->is_ready || fail(w);
+}
+
+void engines_wait(void)
+{
+    reason ignored; /* a worker that fails is started again, and fails again */
+    for (size_t i = 0; i < engines.n_workers; i++)
+        if (engines.workers[i].process)
+            (void)wait_until_ready(&engines.workers[i], &ignored);
+}
+
+/* A worker that is ready. */
+static worker *worker_for(backend which, int threads, reason *out_why)
+{
+    worker *w = started_worker(which, threads, out_why);
+    return w && wait_until_ready(w, out_why) ? w : NULL;
 }
 
 void engines_end(void)
@@ -292,9 +335,9 @@ bool engine_run_time(engine_run *run, int64_t iterations, double *out_seconds,
     worker *w = run->worker;
     char line[32];
     snprintf(line, sizeof(line), "time %" PRId64, iterations);
-    if (w->process && python_time(w->process, line, out_seconds, out_why))
+    if (!w->process)
+        reason_set(out_why, "the process has exited");
+    else if (python_time(w->process, line, out_seconds, out_why))
         return true;
-    python_stop(w->process);
-    w->process = NULL;
-    return false;
+    return fail(w);
 }

@@ -49,6 +49,11 @@ bool engine_run_check(engine_run *run, int n, void *const *results,
 bool engine_run_time(engine_run *run, int64_t iterations, double *out_seconds,
                      reason *out_why);
 
+/* Starts a worker without waiting for it, so that several import their
+   libraries at a time; waits for all of them. */
+void engine_start(backend which, int threads);
+void engines_wait(void);
+
 /* Ends all workers. */
 void engines_end(void);
 

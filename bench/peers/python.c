@@ -149,15 +149,22 @@ static bool send_text(const python *p, const char *text, size_t bytes)
     return send(p->socket, text, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
 }
 
-/* Receives one line, and fails if there is more. A process that was stopped and
-   continues is interrupted. */
-static bool receive_line(python *p, char *out_line, size_t bytes,
-                         reason *out_why)
+bool python_send(python *p, const char *line, reason *out_why)
+{
+    if (!p->has_failed && send_text(p, line, strlen(line)) &&
+        send_text(p, "\n", 1))
+        return true;
+    return fail(p, out_why, exited);
+}
+
+/* Fails if there is more than a line. A process that was stopped and continues
+   is interrupted. */
+bool python_receive(python *p, char *out_answer, size_t bytes, reason *out_why)
 {
     size_t used = 0;
     while (used < bytes - 1) {
         const ssize_t n =
-            recv(p->socket, out_line + used, bytes - 1 - used, 0);
+            recv(p->socket, out_answer + used, bytes - 1 - used, 0);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
@@ -169,12 +176,12 @@ static bool receive_line(python *p, char *out_line, size_t bytes,
         if (n <= 0)
             return fail(p, out_why, exited);
         used += (size_t)n;
-        out_line[used] = '\0';
-        char *end = strchr(out_line, '\n');
+        out_answer[used] = '\0';
+        char *end = strchr(out_answer, '\n');
         if (!end)
             continue;
         *end = '\0';
-        return end + 1 == out_line + used ||
+        return end + 1 == out_answer + used ||
                fail(p, out_why, "answers with more than a line");
     }
     return fail(p, out_why, "the answer is too long");
@@ -183,10 +190,8 @@ static bool receive_line(python *p, char *out_line, size_t bytes,
 bool python_ask(python *p, const char *line, char *out_answer, size_t bytes,
                 reason *out_why)
 {
-    if (p->has_failed || !send_text(p, line, strlen(line)) ||
-        !send_text(p, "\n", 1))
-        return fail(p, out_why, exited);
-    return receive_line(p, out_answer, bytes, out_why);
+    return python_send(p, line, out_why) &&
+           python_receive(p, out_answer, bytes, out_why);
 }
 
 bool python_time(python *p, const char *line, double *out_seconds,

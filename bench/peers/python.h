@@ -26,9 +26,14 @@ python *python_start(const char *const *arguments, reason *out_why);
 void python_stop(python *p);
 
 /*
- * Sends a line and receives the answer, without its newline. After a failure
- * (the process has exited, or takes too long) every further request fails.
+ * Sends a line; receives the answer, without its newline. After a failure (the
+ * process has exited, or takes too long) every further request fails.
  */
+bool python_send(python *p, const char *line, reason *out_why);
+bool python_receive(python *p, char *out_answer, size_t bytes,
+                    reason *out_why);
+
+/* Both. */
 bool python_ask(python *p, const char *line, char *out_answer, size_t bytes,
                 reason *out_why);
 

@@ -67,8 +67,8 @@ static int64_t iterations_for(row *r, double min_time)
 
 /*
  * Idle threads of a team spin for a while before they sleep. When the next row
- * has another team, waits until the spinning ones sleep, then warms up the
- * others and the caches.
+ * has another team, waits until the spinning ones sleep (engines are stopped
+ * between their turns), then warms up the others and the caches.
  */
 static void switch_team(row *r)
 {
@@ -77,9 +77,9 @@ static void switch_team(row *r)
     const int team = backend_team(r->which);
     if (team == last)
         return;
-    last = team;
-    if (r->threads > 1)
+    if (r->threads > 1 && !backend_is_engine((backend)last))
         nanosleep(&spin_time, NULL);
+    last = team;
     repeat(r, 1);
 }
 

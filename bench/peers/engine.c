@@ -167,6 +167,7 @@ static bool receive(worker *w, const char *expected, reason *out_why)
     static const char error[] = "error ";
     char answer[ANSWER_BYTES];
     if (python_receive(w->process, answer, sizeof(answer), out_why)) {
+        python_pause(w->process);
         if (strcmp(answer, expected) == 0)
             return true;
         if (strncmp(answer, error, strlen(error)) == 0) {
@@ -186,6 +187,7 @@ static bool request(worker *w, const char *line, const char *expected,
         reason_set(out_why, "the process has exited");
         return false;
     }
+    python_resume(w->process);
     if (!python_send(w->process, line, out_why))
         return fail(w);
     return receive(w, expected, out_why);
@@ -335,9 +337,13 @@ bool engine_run_time(engine_run *run, int64_t iterations, double *out_seconds,
     worker *w = run->worker;
     char line[32];
     snprintf(line, sizeof(line), "time %" PRId64, iterations);
-    if (!w->process)
+    if (!w->process) {
         reason_set(out_why, "the process has exited");
-    else if (python_time(w->process, line, out_seconds, out_why))
-        return true;
-    return fail(w);
+        return false;
+    }
+    python_resume(w->process);
+    if (!python_time(w->process, line, out_seconds, out_why))
+        return fail(w);
+    python_pause(w->process);
+    return true;
 }

@@ -2,9 +2,10 @@
 /*
  * engine.h - engines in Python (NumPy, PyTorch, TensorFlow, JAX, …) as back
  * ends. A worker, peers/worker.py, is a process for one engine and number of
- * threads; it lives until the end of the program, and computes one case at a
- * time. Inputs and results are files. A worker that fails is started anew for
- * the next case.
+ * threads; it lives until the end of the program and computes one case at a
+ * time. It is stopped between requests, because the idle threads of some engines
+ * spin for long. Inputs and results are files. A worker that fails is started
+ * anew for the next case.
  *
  * The worker answers each line of standard input with one line:
  *

@@ -111,6 +111,16 @@ python *python_start(const char *const *arguments, reason *out_why)
     return NULL;
 }
 
+void python_pause(python *p)
+{
+    (void)kill(p->process, SIGSTOP);
+}
+
+void python_resume(python *p)
+{
+    (void)kill(p->process, SIGCONT);
+}
+
 void python_stop(python *p)
 {
     const struct timespec moment = {.tv_nsec = 10000000};
@@ -118,6 +128,7 @@ void python_stop(python *p)
         return;
     if (p->has_failed)
         (void)kill(p->process, SIGKILL);
+    python_resume(p);
     close(p->socket); /* the program ends with its input */
     bool has_exited = false;
     for (int i = 0; i < 300 && !has_exited; i++) {

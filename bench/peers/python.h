@@ -22,6 +22,10 @@ void python_set_timeout(double seconds);
 /* Runs the interpreter with these arguments, up to NULL. NULL on failure. */
 python *python_start(const char *const *arguments, reason *out_why);
 
+/* Stops the process, so that its idle threads do not spin; continues it. */
+void python_pause(python *p);
+void python_resume(python *p);
+
 /* Ends the process: its input is closed; if it does not exit, it is killed. */
 void python_stop(python *p);
 

@@ -13,9 +13,11 @@ An input has a NumPy array, a role (expressions.py) and is_variable. A run has
 reset(), to the initial state; run(), which returns when results are computed;
 and results(), those of the last run as NumPy arrays in the layout of the case.
 """
+import ctypes
 import gc
 import importlib
 import os
+import signal
 import sys
 import time
 
@@ -38,6 +40,12 @@ TUNABLES = (
     ":glibc.malloc.trim_threshold=4294967296"
     ":glibc.malloc.hugetlb=1"
 )
+
+
+def die_with_parent():
+    """The parent stops this process between requests."""
+    PR_SET_PDEATHSIG = 1
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def limit_threads(n):
@@ -141,6 +149,7 @@ def main():
     if "GLIBC_TUNABLES" not in os.environ:
         os.environ["GLIBC_TUNABLES"] = TUNABLES
         os.execv(sys.executable, [sys.executable] + sys.argv)
+    die_with_parent()
     # Whatever libraries print must not become an answer.
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)

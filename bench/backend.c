@@ -36,6 +36,15 @@ const char *backend_name(backend which)
         [BACKEND_LIBXSMM] = "libxsmm",
         [BACKEND_TF_DATA] = "tf.data",
         [BACKEND_TORCH_DATA] = "DataLoader",
+        [BACKEND_NUMPY] = "numpy",
+        [BACKEND_NUMEXPR] = "numexpr",
+        [BACKEND_NUMBA] = "numba",
+        [BACKEND_TORCH] = "torch",
+        [BACKEND_TORCH_COMPILE] = "torch.compile",
+        [BACKEND_TENSORFLOW] = "tensorflow",
+        [BACKEND_TENSORFLOW_XLA] = "tensorflow.xla",
+        [BACKEND_JAX] = "jax",
+        [BACKEND_ONNXRUNTIME] = "onnxruntime",
     };
     return names[which];
 }
@@ -139,9 +148,19 @@ static bool probe_backend(backend which, reason *out_why)
     case BACKEND_LIBXSMM:
         return libxsmm_open(out_why);
     case BACKEND_TF_DATA:
+    case BACKEND_TENSORFLOW:
+    case BACKEND_TENSORFLOW_XLA:
         return python_has_module("tensorflow", out_why);
     case BACKEND_TORCH_DATA:
+    case BACKEND_TORCH:
+    case BACKEND_TORCH_COMPILE:
         return python_has_module("torch", out_why);
+    case BACKEND_NUMPY:
+    case BACKEND_NUMEXPR:
+    case BACKEND_NUMBA:
+    case BACKEND_JAX:
+    case BACKEND_ONNXRUNTIME:
+        return python_has_module(backend_name(which), out_why);
     default:
         return true;
     }

@@ -23,6 +23,15 @@ typedef enum backend {
     BACKEND_LIBXSMM,
     BACKEND_TF_DATA,
     BACKEND_TORCH_DATA,
+    BACKEND_NUMPY,
+    BACKEND_NUMEXPR,
+    BACKEND_NUMBA,
+    BACKEND_TORCH,
+    BACKEND_TORCH_COMPILE,
+    BACKEND_TENSORFLOW,
+    BACKEND_TENSORFLOW_XLA,
+    BACKEND_JAX,
+    BACKEND_ONNXRUNTIME,
     N_BACKENDS
 } backend;
 
@@ -58,10 +67,25 @@ static inline bool backend_is_installed(backend which)
     return which >= BACKEND_OPENBLAS;
 }
 
-/* True if it has its own threads instead of OpenMP's. */
-static inline bool backend_has_own_threads(backend which)
+/* True for peers in Python, whose rows exist only with --peers. */
+static inline bool backend_is_python(backend which)
 {
-    return which == BACKEND_OPENBLAS;
+    return which >= BACKEND_TF_DATA;
+}
+
+/* True for an engine that computes cases in processes of its own
+   (peers/engine.h). */
+static inline bool backend_is_engine(backend which)
+{
+    return which >= BACKEND_NUMPY;
+}
+
+/* Back ends with the same team share threads and caches: OpenMP's, those of
+   OpenBLAS, and those of each engine. */
+static inline int backend_team(backend which)
+{
+    return which == BACKEND_OPENBLAS || backend_is_engine(which) ? (int)which
+                                                                 : 0;
 }
 
 /* False, with the reason, if this build or machine lacks it. */

@@ -74,7 +74,8 @@ typedef struct case_family {
      * Runs `iterations` times. A family that times only part of the run sets
      * *out_seconds; others leave it unchanged.
      */
-    bool (*run)(runner *r, int64_t iterations, double *out_seconds);
+    bool (*run)(runner *r, int64_t iterations, double *out_seconds,
+                reason *out_why);
 
     /* Resident bytes of the last run. NULL: not reported. */
     size_t (*resident)(const runner *r);
@@ -89,20 +90,27 @@ struct bench_case {
     const case_family *family;
     const void *what;     /* tensor_case, graph_case, data_case, … */
     bool is_serial;       /* measured with one thread only */
-    double bytes, flops;  /* per element, or per multiply-add of a matrix
-                             product; 0: not reported */
+    /* Number of elements, or of multiply-adds of matrix products and
+       convolutions. NULL: that of size_count. */
+    double (*count)(const case_size *size);
+    double bytes, flops;  /* per such unit; 0: not reported */
 };
 
 /* All cases, in the order of the report; `name` NULL ends the list. */
 extern const bench_case all_cases[];
 
-/* Number of elements, or of multiply-adds of a matrix product: the unit of
-   `bytes` and `flops`. */
+/* Number of elements, or of multiply-adds of a matrix product. */
 static inline double size_count(const case_size *size)
 {
     return (double)(size->batch ? size->batch : 1) *
            (double)(size->rows ? size->rows : 1) *
            (double)(size->inner ? size->inner : 1) * (double)size->columns;
+}
+
+/* The unit of `bytes` and `flops`. */
+static inline double case_count(const bench_case *c, const case_size *size)
+{
+    return c->count ? c->count(size) : size_count(size);
 }
 
 #endif /* BENCH_CASE_H */

@@ -22,7 +22,7 @@ bool case_data_create(const tensor_case *what, const case_size *size,
             return false;
         fill_uniform(out_data[i], input->dtype, shape.count, i, input->low,
                      input->high);
-        if (kind == INPUTS_HARSH && shape.rank)
+        if (kind == INPUTS_HARSH && shape.rank && !input->is_index)
             fill_harsh(out_data[i], input->dtype, shape.count, i);
     }
     return true;

@@ -29,6 +29,8 @@ const tensor_case chain_case = {
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 2e-6,
     .relative = 1e-6,
+    .expression = "chain",
+    .engines = ENGINES_ELEMENTWISE,
 };
 
 const case_size chain_sizes[] = {
@@ -80,6 +82,10 @@ const tensor_case black_scholes_case = {
     .results = {{TG_F64, SHAPE_WHOLE}, {TG_F64, SHAPE_WHOLE}},
     .absolute = 1e-11,
     .relative = 1e-12,
+    .expression = "black_scholes",
+    /* NumPy has no erf, ONNX Runtime none of f64. */
+    .engines = ENGINES_LOOP & ~ENGINE(BACKEND_NUMPY) &
+               ~ENGINE(BACKEND_ONNXRUNTIME),
 };
 
 const case_size black_scholes_sizes[] = {
@@ -114,6 +120,8 @@ const tensor_case scale_case = {
     .kernels = BY_HAND(scale),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1), INPUT_SCALAR(TG_F32, 1.7)},
     .results = {{TG_F32, SHAPE_WHOLE}},
+    .expression = "scale",
+    .engines = ENGINES_ELEMENTWISE,
 };
 
 const tensor_case axpy_case = {
@@ -124,6 +132,8 @@ const tensor_case axpy_case = {
                INPUT_SCALAR(TG_F32, 1.7)},
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 1e-6,
+    .expression = "axpy",
+    .engines = ENGINES_ELEMENTWISE,
 };
 
 const tensor_case copy_case = {
@@ -131,6 +141,10 @@ const tensor_case copy_case = {
     .kernels = BY_HAND(copy),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
     .results = {{TG_F32, SHAPE_WHOLE}},
+    .expression = "copy",
+    /* TensorFlow elides copies. */
+    .engines = ENGINES_ELEMENTWISE & ~ENGINE(BACKEND_TENSORFLOW) &
+               ~ENGINE(BACKEND_TENSORFLOW_XLA),
 };
 
 const case_size stream_sizes[] = {

@@ -38,7 +38,7 @@ const tensor_case mlp_train_case = {
                 [BACKEND_OPENBLAS] = openblas_mlp_train},
     .inputs =
         {INPUT(TG_F32, SHAPE(ROWS, MLP_IN), 0, 1),
-         INPUT(TG_F32, SHAPE(ROWS), 0, MLP_OUT),
+         INPUT_INDEX(SHAPE(ROWS), MLP_OUT),
          INPUT_VARIABLE(TG_F32, SHAPE(MLP_IN, MLP_FIRST), -0.1, 0.1),
          INPUT_VARIABLE(TG_F32, SHAPE(MLP_FIRST), -0.1, 0.1),
          INPUT_VARIABLE(TG_F32, SHAPE(MLP_FIRST, MLP_SECOND), -0.1, 0.1),
@@ -50,12 +50,76 @@ const tensor_case mlp_train_case = {
     .absolute = 1e-5,
     .relative = 1e-5,
     .has_state = true,
+    .expression = "mlp_train",
+    .engines = ENGINES_GRADIENT,
 };
 
 const case_size mlp_train_sizes[] = {
     SIZE_PRODUCT("mlp", 0, 64, MLP_IN, MLP_OUT, SIZE_BY_DEFAULT),
     SIZE_PRODUCT("mlp_1", 0, 1, MLP_IN, MLP_OUT, SIZE_IN_CHECK),
     SIZE_PRODUCT("mlp_7", 0, 7, MLP_IN, MLP_OUT, SIZE_IN_CHECK),
+    SIZES_END,
+};
+
+/* -- cnn_train: 28x28x1, 32 and 64 filters, 10 classes --------------------- */
+
+/* Forward and backward; the gradient of the images is not needed. */
+double cnn_count(const case_size *size)
+{
+    const double points = CNN_SIDE * CNN_SIDE, taps = CONV_WINDOW * CONV_WINDOW;
+    return (double)size->rows *
+           (2 * points * taps * CNN_FIRST +
+            3 * points / 4 * taps * CNN_FIRST * CNN_SECOND +
+            3 * CNN_FEATURES * CNN_OUT);
+}
+
+static tg_value conv_layer(tg_value x, const tg_value *layer)
+{
+    const tg_value y = tg_conv2d(x, layer[0], .padding = TG_PADDING_SAME);
+    return tg_max_pool(tg_relu(tg_add(y, layer[1])), .window = {2, 2});
+}
+
+static void trace_cnn_train(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value labels = tg_cast(in[1], TG_I64), *parameters = in + 2;
+    const tg_value x = conv_layer(conv_layer(in[0], parameters),
+                                  parameters + 2);
+    const tg_value features =
+        tg_reshape(x, TG_DIMS(tg_value_dim(x, 0), CNN_FEATURES));
+    const tg_value logits =
+        tg_add(tg_matmul(features, parameters[4]), parameters[5]);
+    train(t, tg_mean(tg_softmax_cross_entropy(logits, labels), TG_ALL_AXES),
+          parameters, 6, 0);
+}
+
+#define CNN_FILTERS(n_in, n_out) SHAPE(CONV_WINDOW, CONV_WINDOW, n_in, n_out)
+
+const tensor_case cnn_train_case = {
+    .callback = trace_cnn_train,
+    .kernels = {[BACKEND_C] = plain_cnn_train},
+    .inputs =
+        {INPUT(TG_F32, SHAPE(ROWS, CNN_SIDE, CNN_SIDE, 1), 0, 1),
+         INPUT_INDEX(SHAPE(ROWS), CNN_OUT),
+         INPUT_VARIABLE(TG_F32, CNN_FILTERS(1, CNN_FIRST), -0.1, 0.1),
+         INPUT_VARIABLE(TG_F32, SHAPE(CNN_FIRST), -0.1, 0.1),
+         INPUT_VARIABLE(TG_F32, CNN_FILTERS(CNN_FIRST, CNN_SECOND), -0.1, 0.1),
+         INPUT_VARIABLE(TG_F32, SHAPE(CNN_SECOND), -0.1, 0.1),
+         INPUT_VARIABLE(TG_F32, SHAPE(CNN_FEATURES, CNN_OUT), -0.1, 0.1),
+         INPUT_VARIABLE(TG_F32, SHAPE(CNN_OUT), -0.1, 0.1)},
+    .results = {{TG_F32, SHAPE_SCALAR}, {TG_F32, CNN_FILTERS(1, CNN_FIRST)}},
+    .scratch = SHAPE(ROWS, CNN_TEMPORARIES),
+    .absolute = 1e-5,
+    .relative = 1e-4,
+    .has_state = true,
+    .expression = "cnn_train",
+    .engines = ENGINES_GRADIENT,
+};
+
+const case_size cnn_sizes[] = {
+    SIZE_TIMED("32", 32, CNN_OUT),
+    SIZE_CHECKED("1", 1, CNN_OUT),
+    SIZE_CHECKED("3", 3, CNN_OUT),
     SIZES_END,
 };
 
@@ -81,6 +145,8 @@ const tensor_case logistic_train_case = {
     .absolute = 1e-5,
     .relative = 1e-5,
     .has_state = true,
+    .expression = "logistic_train",
+    .engines = ENGINES_GRADIENT,
 };
 
 const case_size logistic_train_sizes[] = {
@@ -117,18 +183,26 @@ const tensor_case scan_gradient_case = {
 
 /* -- adam: one update of parameters with their moments --------------------- */
 
+/* x + (to - x) * by, assigned to x. */
+static tg_value approach(tg_value x, tg_value to, double by)
+{
+    return tg_assign(x, tg_add(x, tg_mul(tg_sub(to, x), by)));
+}
+
+/* in: parameters, both moments, the number of updates so far, the gradient. */
 static void trace_adam(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
-    const tg_value g = in[3];
-    const tg_value m = tg_assign(
-        in[1], tg_add(in[1], tg_mul(tg_sub(g, in[1]), 1 - ADAM_BETA_1)));
-    const tg_value v = tg_assign(
-        in[2],
-        tg_add(in[2], tg_mul(tg_sub(tg_square(g), in[2]), 1 - ADAM_BETA_2)));
-    const tg_value by = tg_div(m, tg_add(tg_sqrt(v), ADAM_EPSILON));
-    tg_return(t, tg_reduce_max(tg_assign_sub(in[0], tg_mul(by, TRAIN_RATE)),
-                               TG_ALL_AXES));
+    const tg_value g = in[4], n = tg_assign_add(in[3], 1);
+    const tg_value m = approach(in[1], g, 1 - ADAM_BETA_1);
+    const tg_value v = approach(in[2], tg_square(g), 1 - ADAM_BETA_2);
+    const tg_value rate =
+        tg_div(TRAIN_RATE, tg_sub(1, tg_pow(ADAM_BETA_1, n)));
+    const tg_value scale = tg_div(1, tg_sub(1, tg_pow(ADAM_BETA_2, n)));
+    const tg_value by = tg_div(
+        tg_mul(rate, m), tg_add(tg_sqrt(tg_mul(scale, v)), ADAM_EPSILON));
+    const tg_value p = tg_assign_sub(in[0], by);
+    tg_return(t, tg_slice(p, 0, -ADAM_SHOWN, TG_END, 1));
 }
 
 const tensor_case adam_case = {
@@ -137,16 +211,20 @@ const tensor_case adam_case = {
     .inputs = {INPUT_VARIABLE(TG_F32, SHAPE(COLUMNS), -1, 1),
                INPUT_VARIABLE(TG_F32, SHAPE(COLUMNS), -0.1, 0.1),
                INPUT_VARIABLE(TG_F32, SHAPE(COLUMNS), 0.01, 0.1),
+               INPUT_VARIABLE(TG_F32, SHAPE_SCALAR, 2, 2),
                INPUT(TG_F32, SHAPE(COLUMNS), -1, 1)},
-    .results = {{TG_F32, SHAPE_SCALAR}},
+    .results = {{TG_F32, SHAPE(ADAM_SHOWN)}},
     .absolute = 1e-5,
     .relative = 1e-5,
     .has_state = true,
+    .expression = "adam",
+    .engines = ENGINES_GRADIENT | ENGINE(BACKEND_NUMPY) |
+               ENGINE(BACKEND_NUMBA),
 };
 
 const case_size adam_sizes[] = {
     SIZE_TIMED("1e6", 0, 1000000),
-    SIZE_CHECKED("1", 0, 1),
+    SIZE_CHECKED("16", 0, 16),
     SIZE_CHECKED("1001", 0, 1001),
     SIZES_END,
 };

@@ -36,6 +36,8 @@ const tensor_case jacobi_case = {
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 1e-6,
+    .expression = "jacobi",
+    .engines = ENGINES_LOOP,
 };
 
 const case_size jacobi_sizes[] = {
@@ -58,6 +60,8 @@ const tensor_case transpose_case = {
     .kernels = BY_HAND(transpose),
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
     .results = {{TG_F32, SHAPE_TRANSPOSED}},
+    .expression = "transpose",
+    .engines = ENGINES_LOOP,
 };
 
 const case_size transpose_sizes[] = {

@@ -19,6 +19,7 @@ static void trace_matmul(tg_trace *t, const tg_value *in, void *user)
         .inputs = {INPUT(dtype, SHAPE_LEFT, -1, 1), \
                    INPUT(dtype, SHAPE_RIGHT, -1, 1)}, \
         .results = {{dtype, SHAPE_WHOLE}}, .absolute = tolerance, \
+        .expression = "matmul", .engines = ENGINES_ARRAY, \
     }
 
 const tensor_case matmul_case =
@@ -97,6 +98,8 @@ const tensor_case matmul_bias_relu_case = {
                INPUT(TG_F32, SHAPE_ROW, -1, 1)},
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 1e-4,
+    .expression = "matmul_bias_relu",
+    .engines = ENGINES_ARRAY,
 };
 
 const case_size matmul_bias_relu_sizes[] = {
@@ -139,6 +142,8 @@ const tensor_case mlp_forward_case = {
     .scratch = SHAPE(ROWS, MLP_FIRST + MLP_SECOND),
     .absolute = 1e-5,
     .relative = 1e-5,
+    .expression = "mlp_forward",
+    .engines = ENGINES_ARRAY,
 };
 
 const case_size mlp_sizes[] = {
@@ -170,6 +175,8 @@ const tensor_case attention_case = {
     .scratch = SHAPE(BATCH, ROWS, INNER),
     .absolute = 1e-5,
     .relative = 1e-5,
+    .expression = "attention",
+    .engines = ENGINES_ARRAY,
 };
 
 const case_size attention_sizes[] = {

@@ -20,6 +20,8 @@ const tensor_case sum_case = {
     .inputs = {INPUT(TG_F32, SHAPE_WHOLE, 0, 1)},
     .results = {{TG_F32, SHAPE_SCALAR}},
     .relative = 2e-5,
+    .expression = "sum",
+    .engines = ENGINES_LOOP,
 };
 
 const case_size sum_sizes[] = {
@@ -46,6 +48,8 @@ const tensor_case softmax_case = {
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 1e-8,
     .relative = 1e-5,
+    .expression = "softmax",
+    .engines = ENGINES_LOOP,
 };
 
 /* -- layer_norm ------------------------------------------------------------ */
@@ -67,6 +71,8 @@ const tensor_case layer_norm_case = {
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 1e-5,
     .relative = 1e-5,
+    .expression = "layer_norm",
+    .engines = ENGINES_LOOP,
 };
 
 const case_size row_sizes[] = {

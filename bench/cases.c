@@ -2,7 +2,7 @@
 /*
  * cases.c - the table of cases. `bytes` is the minimum memory traffic and
  * `flops` the operations of the library's recipes (an fma counts as two), both
- * per element or per multiply-add of a matrix product.
+ * per element or per multiply-add of a matrix product or convolution.
  */
 #include "cases.h"
 
@@ -21,6 +21,13 @@
     { \
         .name = case_name, .sizes = the_sizes, .family = &tensor_family, \
         .what = &the_case, .bytes = n_bytes, .flops = n_flops, \
+    }
+/* With a count of its own. */
+#define COUNTED(case_name, the_case, the_sizes, the_count, n_bytes, n_flops) \
+    { \
+        .name = case_name, .sizes = the_sizes, .family = &tensor_family, \
+        .what = &the_case, .count = the_count, .bytes = n_bytes, \
+        .flops = n_flops, \
     }
 /* A loop that runs on one thread. */
 #define LOOP(the_case, the_sizes) LOOP_OF("loop", the_case, the_sizes)
@@ -77,10 +84,19 @@ const bench_case all_cases[] = {
            0, 2),
     TENSOR("mlp_forward", mlp_forward_case, mlp_sizes, 0, 2 * MLP_SHARE),
     TENSOR("attention", attention_case, attention_sizes, 0, 4),
-    TENSOR("conv", conv_case, conv_sizes, 0, 0),
-    TENSOR("conv_images", conv_images_case, conv_sizes, 0, 0),
-    TENSOR("conv_filters", conv_filters_case, conv_sizes, 0, 0),
-    TENSOR("max_pool", max_pool_case, max_pool_sizes, 0, 0),
+    COUNTED("conv", conv_case, conv_sizes, conv_count, 0, 2),
+    COUNTED("conv_images", conv_images_case, conv_sizes, conv_count, 0, 2),
+    COUNTED("conv_filters", conv_filters_case, conv_sizes, conv_count, 0, 2),
+    COUNTED("depthwise", depthwise_case, image_sizes, image_count, 8,
+            2 * CONV_WINDOW * CONV_WINDOW),
+    COUNTED("max_pool_3x3", max_pool_3x3_case, image_sizes, image_count, 8, 8),
+    COUNTED("max_pool_2x2", max_pool_2x2_case, image_sizes, image_count, 5,
+            0.75),
+    COUNTED("avg_pool_3x3", avg_pool_3x3_case, image_sizes, image_count, 8, 9),
+    COUNTED("avg_pool_2x2", avg_pool_2x2_case, image_sizes, image_count, 5, 1),
+    TENSOR("embedding", embedding_case, embedding_sizes, 8, 0),
+    TENSOR("embedding_gradient", embedding_gradient_case, embedding_sizes, 0,
+           1),
     LOOP(scan_case, scan_sizes),
     LOOP(lorenz_case, lorenz_sizes),
     LOOP(lorenz_assert_case, lorenz_assert_sizes),
@@ -89,6 +105,7 @@ const bench_case all_cases[] = {
     LOOP_OF("gradient", scan_gradient_case, scan_sizes),
     TENSOR("train", mlp_train_case, mlp_train_sizes, 0, 2 * MLP_TRAIN_SHARE),
     TENSOR("train", logistic_train_case, logistic_train_sizes, 4, 4),
+    COUNTED("cnn_train", cnn_train_case, cnn_sizes, cnn_count, 0, 2),
     TENSOR("adam", adam_case, adam_sizes, 28, 15),
     CALL("run", run_case),
     CALL("run_group", run_group_case),

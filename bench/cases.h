@@ -10,24 +10,30 @@
 #include "process_case.h"
 #include "tensor_case.h"
 
-extern const tensor_case adam_case, attention_case, axpy_case,
-    black_scholes_case, call_case, chain_case, conv_case, conv_filters_case,
-    conv_images_case, copy_case, jacobi_case, layer_norm_case,
-    logistic_train_case, lorenz_assert_case, lorenz_case, matmul_bias_relu_case,
-    matmul_case, matmul_f64_case, max_pool_case, mlp_forward_case,
-    mlp_train_case, run_case,
+extern const tensor_case adam_case, attention_case, avg_pool_2x2_case,
+    avg_pool_3x3_case, axpy_case, black_scholes_case, call_case, chain_case,
+    cnn_train_case, conv_case, conv_filters_case, conv_images_case, copy_case,
+    depthwise_case, embedding_case, embedding_gradient_case, jacobi_case,
+    layer_norm_case, logistic_train_case, lorenz_assert_case, lorenz_case,
+    matmul_bias_relu_case, matmul_case, matmul_f64_case, max_pool_2x2_case,
+    max_pool_3x3_case, mlp_forward_case, mlp_train_case, run_case,
     run_group_case, scale_case, scan_case, scan_gradient_case,
     small_matmul_case, softmax_case, sum_case, transpose_case, wave_case,
     while_case;
 
 extern const case_size adam_sizes[], add_sizes[], attention_sizes[],
-    black_scholes_sizes[], chain_sizes[], conv_sizes[], max_pool_sizes[],
-    graph_sizes[], jacobi_sizes[], logistic_train_sizes[],
+    black_scholes_sizes[], chain_sizes[], cnn_sizes[], conv_sizes[],
+    embedding_sizes[], graph_sizes[], image_sizes[], jacobi_sizes[], logistic_train_sizes[],
     lorenz_assert_sizes[], lorenz_sizes[], matmul_bias_relu_sizes[],
     matmul_f64_sizes[], matmul_sizes[], mlp_sizes[], mlp_train_sizes[],
     row_sizes[], scan_sizes[], small_matmul_sizes[], stream_sizes[],
     sum_sizes[], transpose_sizes[], vector_matmul_sizes[], wave_sizes[],
     while_sizes[];
+
+/* Elements of images, and multiply-adds of convolutions and the network. */
+double image_count(const case_size *size);
+double conv_count(const case_size *size);
+double cnn_count(const case_size *size);
 
 extern const graph_case trace_case, passes_case, compile_case, disk_case;
 

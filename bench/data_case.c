@@ -116,22 +116,18 @@ static python *start_python(const experiment *e, backend which,
     snprintf(numbers[0], sizeof(numbers[0]), "%" PRId64, e->rows);
     snprintf(numbers[1], sizeof(numbers[1]), "%" PRId64, e->columns);
     snprintf(numbers[2], sizeof(numbers[2]), "%d", SOURCE_ROWS);
-    const char *const arguments[] = {kinds[e->kind], backend_name(which),
-                                     numbers[0],     numbers[1],
-                                     numbers[2],     NULL};
-    return python_start(python_program, arguments, out_why);
+    const char *const arguments[] = {
+        "-c",       python_program, kinds[e->kind], backend_name(which),
+        numbers[0], numbers[1],     numbers[2],     NULL};
+    return python_start(arguments, out_why);
 }
 
 static bool run_python(const runner *r, int64_t iterations,
-                       double *out_seconds)
+                       double *out_seconds, reason *out_why)
 {
-    char line[32], answer[64];
-    reason ignored;
+    char line[32];
     snprintf(line, sizeof(line), "%" PRId64, iterations);
-    if (!python_ask(r->python, line, answer, sizeof(answer), &ignored))
-        return false;
-    *out_seconds = strtod(answer, NULL);
-    return *out_seconds > 0;
+    return python_time(r->python, line, out_seconds, out_why);
 }
 
 static bool verify_python(const runner *r, reason *out_why)
@@ -295,15 +291,21 @@ static bool run_batches(runner *r, int64_t n)
 
 /* Feeding is timed after a pass over the source, because the other rows, which
    have had their turn, use the cache too. */
-static bool run(runner *r, int64_t iterations, double *out_seconds)
+static bool run(runner *r, int64_t iterations, double *out_seconds,
+                reason *out_why)
 {
     if (r->python)
-        return run_python(r, iterations, out_seconds);
-    if (r->e->kind == DATA_FEED && !run_batches(r, SOURCE_ROWS / r->e->rows))
+        return run_python(r, iterations, out_seconds, out_why);
+    if (r->e->kind == DATA_FEED &&
+        !run_batches(r, SOURCE_ROWS / r->e->rows)) {
+        reason_set(out_why, "%s", tg_error(NULL));
         return false;
+    }
     const double began = seconds_now();
     const bool did = run_batches(r, iterations);
     *out_seconds = seconds_now() - began;
+    if (!did)
+        reason_set(out_why, "%s", tg_error(NULL));
     return did;
 }
 

@@ -184,13 +184,16 @@ static bool build_once(runner *r)
     return did;
 }
 
-static bool run(runner *r, int64_t iterations, double *out_seconds)
+static bool run(runner *r, int64_t iterations, double *out_seconds,
+                reason *out_why)
 {
     r->callback_seconds = 0;
     const double began = seconds_now();
     for (int64_t i = 0; i < iterations; i++)
-        if (!build_once(r))
+        if (!build_once(r)) {
+            reason_set(out_why, "%s", tg_error(NULL));
             return false;
+        }
     const double all = seconds_now() - began;
     switch (r->e->phase) {
     case PHASE_TRACE:

@@ -15,6 +15,7 @@ bench_tgjit_bench_SOURCES = \
 	bench/case_args.h \
 	bench/case_conv.c \
 	bench/case_elementwise.c \
+	bench/case_embedding.c \
 	bench/case_gradients.c \
 	bench/case_grid.c \
 	bench/case_loops.c \
@@ -38,6 +39,8 @@ bench_tgjit_bench_SOURCES = \
 	bench/options.c \
 	bench/options.h \
 	bench/peers.h \
+	bench/peers/engine.c \
+	bench/peers/engine.h \
 	bench/peers/library.h \
 	bench/peers/python.c \
 	bench/peers/python.h \
@@ -61,13 +64,34 @@ bench_tgjit_bench_LDFLAGS = $(TGJIT_SANITIZE)
 bench_tgjit_bench_LDADD = libtgjit-bench-plain.la libtgjit.la \
 	$(BENCH_LIBXSMM_LIBS) $(DL_LIBS) $(LIBM)
 
-# A program in Python as a string of C.
-EXTRA_DIST += bench/peers/data_loaders.py
-CLEANFILES += bench/data_loaders.inc
+# Programs in Python as strings of C: one of its own, and those of the engines
+# with their names.
+bench_engine_programs = \
+	bench/peers/engine_jax.py \
+	bench/peers/engine_numba.py \
+	bench/peers/engine_numexpr.py \
+	bench/peers/engine_numpy.py \
+	bench/peers/engine_onnxruntime.py \
+	bench/peers/engine_tensorflow.py \
+	bench/peers/engine_torch.py \
+	bench/peers/expressions.py \
+	bench/peers/worker.py
+EXTRA_DIST += \
+	bench/peers/data_loaders.py \
+	bench/peers/requirements.txt \
+	bench/peers/setup \
+	$(bench_engine_programs)
+CLEANFILES += bench/data_loaders.inc bench/engine_programs.inc
+bench_to_string = sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/'
 bench/tgjit_bench-data_case.$(OBJEXT): bench/data_loaders.inc
 bench/data_loaders.inc: bench/peers/data_loaders.py
-	$(AM_V_GEN)$(MKDIR_P) bench && sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/' \
+	$(AM_V_GEN)$(MKDIR_P) bench && $(bench_to_string) \
 	    $(srcdir)/bench/peers/data_loaders.py >$@
+bench/peers/tgjit_bench-engine.$(OBJEXT): bench/engine_programs.inc
+bench/engine_programs.inc: $(bench_engine_programs)
+	$(AM_V_GEN)$(MKDIR_P) bench && for i in $(bench_engine_programs); do \
+	    echo "{\"$${i##*/}\"," && $(bench_to_string) $(srcdir)/$$i && \
+	    echo '},'; done >$@-t && mv $@-t $@
 
 # -- Peers -------------------------------------------------------------------
 
@@ -88,13 +112,18 @@ libtgjit_bench_plain_la_SOURCES = \
 	bench/peers/library.h \
 	bench/peers/libxsmm.c \
 	bench/peers/onednn.c \
+	bench/peers/onednn.h \
+	bench/peers/onednn_conv.c \
 	bench/peers/openblas.c \
 	bench/peers/train.c \
+	bench/plain_cnn.c \
 	bench/plain_conv.c \
 	bench/plain_elementwise.c \
+	bench/plain_embedding.c \
 	bench/plain_gradients.c \
 	bench/plain_grid.c \
 	bench/plain_loops.c \
+	bench/plain_pool.c \
 	bench/plain_products.c \
 	bench/plain_rows.c
 libtgjit_bench_plain_la_CPPFLAGS = $(bench_cppflags)

@@ -8,6 +8,7 @@
  *   case      the cases: a table (cases.c, case_*.c) of three families
  *             (tensor_case.c, graph_case.c, process_case.c)
  *   backend   the implementations: the library, plain_*.c, expert/, peers/
+ *             (libraries in this process; engines in others, engine.h)
  *   compare   comparison of results
  *   measure   timing
  *   report    output formats

@@ -27,28 +27,34 @@ double seconds_now(void)
 static repetition repeat(row *r, int64_t iterations)
 {
     double partial = -1; /* set by families that time part of the run */
+    reason why = {""};
     const double cpu = clock_seconds(CLOCK_THREAD_CPUTIME_ID);
     const double real = seconds_now();
-    const bool did = r->c->family->run(r->runner, iterations, &partial);
+    const bool did = r->c->family->run(r->runner, iterations, &partial, &why);
     repetition took = {
         .real = seconds_now() - real,
         .cpu = clock_seconds(CLOCK_THREAD_CPUTIME_ID) - cpu,
     };
     if (!did) {
         r->state = ROW_FAILED;
-        reason_set(&r->why, "%s", tg_error(NULL));
+        r->why = why;
     }
     if (partial >= 0)
         took = (repetition){partial, partial};
     return took;
 }
 
-/* Number of iterations that take at least `min_time`; also warms up. */
+/* Number of iterations that take at least `min_time`; also warms up. The first
+   ones are timed several times, because a disturbance of one of them would
+   make all repetitions too short. */
 static int64_t iterations_for(row *r, double min_time)
 {
     const int64_t max_n = INT64_C(1) << 40;
     int64_t n = 1;
     double took = repeat(r, n).real;
+    for (int i = 0; i < 4 && r->state == ROW_READY && took < 10 * min_time;
+         i++)
+        took = fmin(took, repeat(r, n).real);
     while (r->state == ROW_READY && took < min_time / 10 && n < max_n) {
         n *= 8;
         took = repeat(r, n).real;
@@ -60,20 +66,21 @@ static int64_t iterations_for(row *r, double min_time)
 /* -- Rounds ---------------------------------------------------------------- */
 
 /*
- * Idle threads of a team spin for a while before they sleep. When the row
- * switches between OpenMP's threads and those of another library, waits until
- * the spinning ones sleep, then warms up the others.
+ * Idle threads of a team spin for a while before they sleep. When the next row
+ * has another team, waits until the spinning ones sleep (engines are stopped
+ * between their turns), then warms up the others and the caches.
  */
-static void let_idle_threads_sleep(row *r)
+static void switch_team(row *r)
 {
-    static bool were_own;
+    static int last;
     const struct timespec spin_time = {.tv_nsec = 30000000};
-    const bool are_own = backend_has_own_threads(r->which);
-    if (r->threads > 1 && are_own != were_own) {
+    const int team = backend_team(r->which);
+    if (team == last)
+        return;
+    if (r->threads > 1 && !backend_is_engine((backend)last))
         nanosleep(&spin_time, NULL);
-        repeat(r, 1);
-    }
-    were_own = are_own;
+    last = team;
+    repeat(r, 1);
 }
 
 static void prepare(row *r, const measure_options *options)
@@ -84,8 +91,9 @@ static void prepare(row *r, const measure_options *options)
         reason_set(&r->why, "out of memory");
         return;
     }
-    let_idle_threads_sleep(r);
-    r->iterations = iterations_for(r, options->min_time);
+    switch_team(r);
+    if (r->state == ROW_READY)
+        r->iterations = iterations_for(r, options->min_time);
 }
 
 static void measure_round(row *r, const measure_options *options,
@@ -94,7 +102,9 @@ static void measure_round(row *r, const measure_options *options,
     const double budget = 2 * options->min_time * (double)options->repetitions;
     if (r->state != ROW_READY || (r->n_repetitions && *spent > budget))
         return;
-    let_idle_threads_sleep(r);
+    switch_team(r);
+    if (r->state != ROW_READY)
+        return;
     const repetition all = repeat(r, r->iterations);
     const double n = (double)r->iterations;
     if (r->state != ROW_READY)
@@ -163,4 +173,23 @@ statistics row_statistics(const row *r)
     s.mean = (repetition){real.mean, cpu.mean};
     s.deviation = (repetition){real.deviation, cpu.deviation};
     return s;
+}
+
+const row *rows_best_peer(const row *rows, size_t n_rows)
+{
+    const row *best = NULL;
+    for (size_t i = 0; i < n_rows; i++)
+        if (rows[i].state == ROW_MEASURED &&
+            !backend_is_library(rows[i].which) &&
+            (!best || row_statistics(&rows[i]).best.real <
+                          row_statistics(best).best.real))
+            best = &rows[i];
+    return best;
+}
+
+double row_peer_ratio(const row *r, const row *peer)
+{
+    if (!peer || r->state != ROW_MEASURED || !backend_is_jit(r->which))
+        return 0;
+    return row_statistics(r).best.real / row_statistics(peer).best.real;
 }

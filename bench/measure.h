@@ -59,4 +59,12 @@ typedef struct statistics {
 
 statistics row_statistics(const row *r);
 
+/* The fastest measured row of a group that is not the library; NULL if there is
+   none. */
+const row *rows_best_peer(const row *rows, size_t n_rows);
+
+/* Ratio of the best times of a row of the JIT and of the best peer; 0 for other
+   rows, and without a peer. Below 1, the JIT is faster. */
+double row_peer_ratio(const row *r, const row *peer);
+
 #endif /* BENCH_MEASURE_H */

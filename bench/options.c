@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "machine.h"
+#include "peers/python.h"
 
 static const char usage[] =
     "Usage: tgjit-bench [OPTION]...\n"
@@ -23,7 +24,10 @@ static const char usage[] =
     "  c                   plain C, optimised for this machine\n"
     "  expert              hand-written SIMD\n"
     "  openblas, blis, onednn, libxsmm\n"
-    "                      for matrix products, if installed\n"
+    "                      for matrix products and convolutions, if installed\n"
+    "  numpy, numexpr, numba, torch, torch.compile, tensorflow,\n"
+    "  tensorflow.xla, jax, onnxruntime\n"
+    "                      with --peers, in processes of their own\n"
     "\n"
     "Options (defaults in parentheses):\n"
     "  --list             print the names of the rows and exit\n"
@@ -33,6 +37,9 @@ static const char usage[] =
     "                     selects all (all but most matrix products)\n"
     "  --threads=LIST     numbers of threads, such as 1,2 (1 and the number\n"
     "                     of processors)\n"
+    "  --peers            compare with engines in Python, too (bench/peers/setup\n"
+    "                     or TGJIT_BENCH_PYTHON), and note which are missing\n"
+    "  --peer-timeout=S   seconds that an engine may take to answer (300)\n"
     "  --min-time=S       minimum seconds of one repetition (0.01)\n"
     "  --repetitions=N    repetitions of each row (25)\n"
     "  --format=FORMAT    console, json or csv (console)\n"
@@ -86,13 +93,22 @@ static bool read_repetitions(options *o, const char *text)
     return true;
 }
 
-static bool read_min_time(options *o, const char *text)
+static bool read_seconds(const char *option, const char *text, double *out)
 {
     char *end;
     const double seconds = strtod(text, &end);
     if (end == text || *end || !(seconds > 0 && seconds < 1e6))
-        return invalid_value("min-time", text);
-    o->measure.min_time = seconds;
+        return invalid_value(option, text);
+    *out = seconds;
+    return true;
+}
+
+static bool read_peer_timeout(const char *text)
+{
+    double seconds;
+    if (!read_seconds("peer-timeout", text, &seconds))
+        return false;
+    python_set_timeout(seconds);
     return true;
 }
 
@@ -144,8 +160,13 @@ static bool read_option(options *o, int letter, int *out_status)
         return read_filter(o, optarg);
     case 't':
         return read_threads(o, optarg);
+    case 'p':
+        o->has_peers = true;
+        return true;
+    case 'P':
+        return read_peer_timeout(optarg);
     case 'm':
-        return read_min_time(o, optarg);
+        return read_seconds("min-time", optarg, &o->measure.min_time);
     case 'r':
         return read_repetitions(o, optarg);
     case 'F':
@@ -174,6 +195,8 @@ bool options_read(options *out_options, int argc, char **argv,
         {"check", no_argument, NULL, 'c'},
         {"filter", required_argument, NULL, 'f'},
         {"threads", required_argument, NULL, 't'},
+        {"peers", no_argument, NULL, 'p'},
+        {"peer-timeout", required_argument, NULL, 'P'},
         {"min-time", required_argument, NULL, 'm'},
         {"repetitions", required_argument, NULL, 'r'},
         {"format", required_argument, NULL, 'F'},

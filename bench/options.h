@@ -19,6 +19,7 @@ typedef struct options {
     bool has_filter;
     regex_t filter;
     const char *filter_text;
+    bool has_peers; /* rows of engines in Python; notes about missing peers */
     measure_options measure;
     int threads[MAX_THREAD_COUNTS];
     size_t n_threads;

@@ -83,14 +83,44 @@ kernel libxsmm_matmul;
 
 /* -- Convolutions and optimisers ------------------------------------------- */
 
-kernel plain_conv, plain_conv_images, plain_conv_filters, plain_max_pool;
-kernel plain_adam;
+kernel plain_conv, plain_conv_images, plain_conv_filters, plain_depthwise;
+kernel plain_max_pool_3x3, plain_max_pool_2x2;
+kernel plain_avg_pool_3x3, plain_avg_pool_2x2;
+kernel plain_cnn_train, plain_adam;
+kernel onednn_conv, onednn_conv_images, onednn_conv_filters, onednn_depthwise;
 
 enum { CONV_WINDOW = 3 }; /* rows and columns of a window */
+
+/* The convolutional network: images of one channel, two layers of filters,
+   each halving the side by pooling, and a dense layer. */
+enum {
+    CNN_SIDE = 28,
+    CNN_FIRST = 32,
+    CNN_SECOND = 64,
+    CNN_FEATURES = CNN_SIDE / 4 * (CNN_SIDE / 4) * CNN_SECOND,
+    CNN_OUT = 10
+};
+
+/* Elements per image of the activations of cnn_train, and of all temporaries
+   of the hand-written step: activations, their gradients, logits. */
+enum {
+    CNN_ACTIVATIONS = CNN_SIDE * CNN_SIDE * CNN_FIRST * 5 / 4 +
+                      CNN_SIDE / 2 * (CNN_SIDE / 2) * CNN_SECOND * 5 / 4,
+    CNN_TEMPORARIES = 2 * CNN_ACTIVATIONS + CNN_OUT
+};
 
 #define ADAM_BETA_1 0.9f
 #define ADAM_BETA_2 0.999f
 #define ADAM_EPSILON 1e-8f
+enum { ADAM_SHOWN = 16 }; /* parameters that are compared: the last ones */
+
+/* -- Embeddings ------------------------------------------------------------ */
+
+kernel plain_embedding, plain_embedding_gradient;
+
+enum { EMBEDDING_WORDS = 8192 }; /* rows of the table */
+
+/* -- Networks -------------------------------------------------------------- */
 
 /* Widths of the network. */
 enum { MLP_IN = 784, MLP_FIRST = 256, MLP_SECOND = 128, MLP_OUT = 10 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain_conv.c - convolutions by 3 x 3 filters, padded with zeros, and pooling
- * in plain C. Filters or channels are the innermost loop, which the compiler
- * vectorises; threads divide rows of the images, or of the filters. See
+ * plain_conv.c - convolutions by 3 x 3 filters, padded with zeros, in plain C.
+ * Filters or channels are the innermost loop, which the compiler vectorises;
+ * threads divide rows of the images, or of the filters. See
  * plain_elementwise.c.
  */
 #include "peers.h"
@@ -105,25 +105,25 @@ void plain_conv_filters(const kernel_buffers *b)
     }
 }
 
-void plain_max_pool(const kernel_buffers *b)
+void plain_depthwise(const kernel_buffers *b)
 {
     const int64_t side = b->rows, depth = b->columns;
-    const float *images = b->in[0];
+    const float *images = b->in[0], *filters = b->in[1];
     float *out = b->out[0];
 #pragma omp parallel for
     for (int64_t row = 0; row < b->batch * side; row++) {
         const float *image = images + row / side * side * side * depth;
         for (int64_t x = 0; x < side; x++) {
             float *restrict to = out + (row * side + x) * depth;
-            memcpy(to, image + (row % side * side + x) * depth,
-                   (size_t)depth * sizeof(*to));
+            memset(to, 0, (size_t)depth * sizeof(*to));
             for (int64_t k = 0; k < CONV_WINDOW * CONV_WINDOW; k++) {
+                const float *restrict by = filters + k * depth;
                 const float *restrict from =
                     neighbour(image, side, depth,
                               row % side + k / CONV_WINDOW - BORDER,
                               x + k % CONV_WINDOW - BORDER);
                 for (int64_t c = 0; from && c < depth; c++)
-                    to[c] = from[c] > to[c] ? from[c] : to[c];
+                    to[c] += by[c] * from[c];
             }
         }
     }

@@ -96,14 +96,15 @@ void plain_adam(const kernel_buffers *b)
 {
     float *restrict p = b->state[0], *restrict m = b->state[1];
     float *restrict v = b->state[2];
-    const float *restrict g = b->in[3];
-    float max = -INFINITY;
-#pragma omp parallel for reduction(max : max)
+    const float *restrict g = b->in[4];
+    const float t = *(float *)b->state[3] += 1;
+    const float rate = TRAIN_RATE / (1 - powf(ADAM_BETA_1, t));
+    const float scale = 1 / (1 - powf(ADAM_BETA_2, t));
+#pragma omp parallel for
     for (int64_t i = 0; i < b->count; i++) {
         m[i] += (g[i] - m[i]) * (1 - ADAM_BETA_1);
         v[i] += (g[i] * g[i] - v[i]) * (1 - ADAM_BETA_2);
-        p[i] -= m[i] / (sqrtf(v[i]) + ADAM_EPSILON) * TRAIN_RATE;
-        max = p[i] > max ? p[i] : max;
+        p[i] -= rate * m[i] / (sqrtf(scale * v[i]) + ADAM_EPSILON);
     }
-    *(float *)b->out[0] = max;
+    memcpy(b->out[0], p + b->count - ADAM_SHOWN, ADAM_SHOWN * sizeof(*p));
 }

@@ -212,13 +212,16 @@ static bool run_process(runner *r, double *out_seconds)
     return run_child(r->e->kind, dir, &r->last, out_seconds);
 }
 
-static bool run(runner *r, int64_t iterations, double *out_seconds)
+static bool run(runner *r, int64_t iterations, double *out_seconds,
+                reason *out_why)
 {
     *out_seconds = 0;
     for (int64_t i = 0; i < iterations; i++) {
         double seconds;
-        if (!run_process(r, &seconds))
+        if (!run_process(r, &seconds)) {
+            reason_set(out_why, "%s", r->last.why);
             return false;
+        }
         *out_seconds += seconds;
     }
     return true;

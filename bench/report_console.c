@@ -2,7 +2,8 @@
 /*
  * report_console.c - a table: times of one iteration, and for the best one
  * GB/s, GFLOP/s and ratios to the best times of the peers in the same group.
- * The fastest other library counts as one peer.
+ * The fastest other library or engine counts as one peer. Rows of the JIT end
+ * with the ratio to the fastest peer of all and its name.
  */
 #include "machine.h"
 #include "report.h"
@@ -12,9 +13,9 @@ static void begin(FILE *out, const char *program)
     (void)program;
     fprintf(out, "tgjit %s, processors: %d\n", tg_version(),
             machine_processors());
-    fprintf(out, "%-*s %11s %11s %8s %8s %8s %8s %8s\n", ROW_NAME_WIDTH,
+    fprintf(out, "%-*s %11s %11s %8s %8s %8s %8s %8s  %s\n", ROW_NAME_WIDTH,
             "", "best", "median", "GB/s", "GFLOP/s", "/c", "/expert",
-            "/library");
+            "/library", "/best peer");
 }
 
 /* "123.4 us": four significant digits. */
@@ -69,10 +70,11 @@ static void print_ratio(FILE *out, double time, double peer)
     print_number(out, peer > 0 ? time / peer : 0, 2);
 }
 
-static void print_measured(FILE *out, const row *r, const peer_times *peers)
+static void print_measured(FILE *out, const row *r, const peer_times *peers,
+                           const row *best_peer)
 {
     const statistics s = row_statistics(r);
-    const double count = size_count(r->size) * 1e-9 / s.best.real;
+    const double count = case_count(r->c, r->size) * 1e-9 / s.best.real;
     print_time(out, s.best.real);
     print_time(out, s.median.real);
     print_number(out, r->c->bytes * count, 1);
@@ -80,6 +82,9 @@ static void print_measured(FILE *out, const row *r, const peer_times *peers)
     print_ratio(out, s.best.real, peers->c);
     print_ratio(out, s.best.real, peers->expert);
     print_ratio(out, s.best.real, peers->library);
+    const double ratio = row_peer_ratio(r, best_peer);
+    if (ratio > 0)
+        fprintf(out, "  %.2f %s", ratio, backend_name(best_peer->which));
     if (r->c->family->resident)
         fprintf(out, " %8.1f MB resident",
                 (double)r->c->family->resident(r->runner) * 1e-6);
@@ -93,11 +98,12 @@ static void group(FILE *out, const row *rows, size_t n_rows, bool is_first)
 {
     (void)is_first;
     const peer_times peers = peer_times_of(rows, n_rows);
+    const row *best_peer = rows_best_peer(rows, n_rows);
     for (size_t i = 0; i < n_rows; i++) {
         const row *r = &rows[i];
         fprintf(out, "%-*s", ROW_NAME_WIDTH, r->name);
         if (r->state == ROW_MEASURED)
-            print_measured(out, r, &peers);
+            print_measured(out, r, &peers, best_peer);
         else
             fprintf(out, " %s: %s",
                     r->state == ROW_SKIPPED ? "skipped" : "FAILED",

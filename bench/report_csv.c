@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * report_csv.c - CSV with the columns of Google Benchmark: one line per
- * repetition, then the median and the minimum, named like its aggregates.
+ * repetition, then the median and the minimum, named like its aggregates. The
+ * minimum of a row of the JIT has the ratio to the best peer and its name.
  */
 #include "report.h"
 
@@ -9,7 +10,8 @@ static void begin(FILE *out, const char *program)
 {
     (void)program;
     fputs("name,iterations,real_time,cpu_time,time_unit,bytes_per_second,"
-          "items_per_second,label,error_occurred,error_message\n",
+          "items_per_second,label,error_occurred,error_message,"
+          "best_peer_ratio,best_peer\n",
           out);
 }
 
@@ -24,10 +26,11 @@ static void print_quoted(FILE *out, const char *text)
     fputc('"', out);
 }
 
+/* `peer` is NULL where no ratio is printed. */
 static void print_times(FILE *out, const row *r, const char *suffix,
-                        repetition time)
+                        repetition time, const row *peer)
 {
-    const double count = size_count(r->size);
+    const double count = case_count(r->c, r->size);
     fprintf(out, "\"%s%s\",%lld,%.9g,%.9g,ns,", r->name, suffix,
             (long long)r->iterations, time.real * 1e9, time.cpu * 1e9);
     if (r->c->bytes > 0)
@@ -35,26 +38,32 @@ static void print_times(FILE *out, const row *r, const char *suffix,
     fputc(',', out);
     if (count > 0)
         fprintf(out, "%.9g", count / time.real);
-    fputs(",,,\n", out);
+    fputs(",,,,", out);
+    const double ratio = row_peer_ratio(r, peer);
+    if (ratio > 0)
+        fprintf(out, "%.9g,\"%s\"\n", ratio, backend_name(peer->which));
+    else
+        fputs(",\n", out);
 }
 
 static void group(FILE *out, const row *rows, size_t n_rows, bool is_first)
 {
     (void)is_first;
+    const row *peer = rows_best_peer(rows, n_rows);
     for (size_t i = 0; i < n_rows; i++) {
         const row *r = &rows[i];
         if (r->state != ROW_MEASURED) {
             fprintf(out, "\"%s\",,,,,,,,%s,", r->name,
                     r->state == ROW_FAILED ? "true" : "false");
             print_quoted(out, r->why.text);
-            fputc('\n', out);
+            fputs(",,\n", out);
             continue;
         }
         for (size_t k = 0; k < r->n_repetitions; k++)
-            print_times(out, r, "", r->repetitions[k]);
+            print_times(out, r, "", r->repetitions[k], NULL);
         const statistics s = row_statistics(r);
-        print_times(out, r, "_median", s.median);
-        print_times(out, r, "_min", s.best);
+        print_times(out, r, "_median", s.median, NULL);
+        print_times(out, r, "_min", s.best, peer);
     }
     fflush(out);
 }

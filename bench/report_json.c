@@ -2,7 +2,7 @@
 /*
  * report_json.c - JSON in the format of Google Benchmark (schema 1), which its
  * compare.py and other tools read: one object per repetition, then aggregates,
- * including "min".
+ * including "min", which for rows of the JIT has the ratio to the best peer.
  */
 #include <stdlib.h>
 #include <time.h>
@@ -146,15 +146,16 @@ static void print_stored(FILE *out, const row *r)
 
 static void print_rates(FILE *out, const row *r, double seconds)
 {
-    const double count = size_count(r->size);
+    const double count = case_count(r->c, r->size);
     if (r->c->bytes > 0)
         member_number(out, "bytes_per_second", r->c->bytes * count / seconds);
     if (r->c->flops > 0)
         member_number(out, "flops_per_second", r->c->flops * count / seconds);
 }
 
+/* `peer` is NULL where no ratio is printed. */
 static void print_aggregate(FILE *out, const row *r, const char *name,
-                            repetition time, const char *unit)
+                            repetition time, const char *unit, const row *peer)
 {
     char suffix[16];
     bool is_first = false;
@@ -162,10 +163,16 @@ static void print_aggregate(FILE *out, const row *r, const char *name,
     begin_object(out, r, suffix, ROW_TEXT_AGGREGATE, &is_first);
     member_string(out, "aggregate_name", name);
     print_times(out, (long long)r->n_repetitions, time, unit);
+    const double ratio = row_peer_ratio(r, peer);
+    if (ratio > 0) {
+        member_number(out, "best_peer_ratio", ratio);
+        member_string(out, "best_peer", backend_name(peer->which));
+    }
     end_object(out);
 }
 
-static void print_measured(FILE *out, const row *r, bool *is_first)
+static void print_measured(FILE *out, const row *r, const row *peer,
+                           bool *is_first)
 {
     for (size_t i = 0; i < r->n_repetitions; i++) {
         begin_object(out, r, "", ROW_TEXT_ITERATION, is_first);
@@ -181,19 +188,20 @@ static void print_measured(FILE *out, const row *r, bool *is_first)
         s.mean.real > 0 ? s.deviation.real / s.mean.real : 0,
         s.mean.cpu > 0 ? s.deviation.cpu / s.mean.cpu : 0,
     };
-    print_aggregate(out, r, "mean", s.mean, "ns");
-    print_aggregate(out, r, "median", s.median, "ns");
-    print_aggregate(out, r, "stddev", s.deviation, "ns");
-    print_aggregate(out, r, "cv", share, "");
-    print_aggregate(out, r, "min", s.best, "ns");
+    print_aggregate(out, r, "mean", s.mean, "ns", NULL);
+    print_aggregate(out, r, "median", s.median, "ns", NULL);
+    print_aggregate(out, r, "stddev", s.deviation, "ns", NULL);
+    print_aggregate(out, r, "cv", share, "", NULL);
+    print_aggregate(out, r, "min", s.best, "ns", peer);
 }
 
 static void group(FILE *out, const row *rows, size_t n_rows, bool is_first)
 {
+    const row *peer = rows_best_peer(rows, n_rows);
     for (size_t i = 0; i < n_rows; i++) {
         const row *r = &rows[i];
         if (r->state == ROW_MEASURED) {
-            print_measured(out, r, &is_first);
+            print_measured(out, r, peer, &is_first);
             continue;
         }
         begin_object(out, r, "", ROW_TEXT_ITERATION, &is_first);

@@ -4,11 +4,9 @@
  */
 #include "scratch_dir.h"
 
+#include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-#include "tgjit.h"
 
 bool scratch_dir_init(scratch_dir *dir)
 {
@@ -18,8 +16,16 @@ bool scratch_dir_init(scratch_dir *dir)
     return n > 0 && n < (int)sizeof(dir->path) && mkdtemp(dir->path);
 }
 
+static int remove_entry(const char *path, const struct stat *about, int type,
+                        struct FTW *where)
+{
+    (void)about, (void)type, (void)where;
+    (void)remove(path);
+    return 0;
+}
+
 void scratch_dir_deinit(scratch_dir *dir)
 {
-    if (tg_cache_clear(dir->path) == TG_OK)
-        (void)rmdir(dir->path);
+    enum { DESCRIPTORS = 8 };
+    (void)nftw(dir->path, remove_entry, DESCRIPTORS, FTW_DEPTH | FTW_PHYS);
 }

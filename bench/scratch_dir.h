@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * scratch_dir.h - a temporary directory for a disk cache.
+ * scratch_dir.h - a temporary directory: a disk cache, or files that processes
+ * exchange. It is removed with its content.
  */
 #ifndef BENCH_SCRATCH_DIR_H
 #define BENCH_SCRATCH_DIR_H

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "peers/engine.h"
+
 typedef struct session {
     const options *o;
     const char *program;
@@ -23,12 +25,14 @@ typedef struct session {
 /* -- Rows ------------------------------------------------------------------ */
 
 /* --check skips large sizes; they are verified when they are measured. */
-static bool is_size_selected(const case_size *size, const options *o)
+static bool is_size_selected(const bench_case *c, const case_size *size,
+                             const options *o)
 {
     const double max_checked = 2e5;
     switch (o->action) {
     case ACTION_CHECK:
-        return size_count(size) <= max_checked;
+        return size->use == SIZE_IN_CHECK ||
+               case_count(c, size) <= max_checked;
     case ACTION_MEASURE:
         return size->use == SIZE_BY_DEFAULT ||
                (size->use == SIZE_ON_REQUEST && o->has_filter);
@@ -36,6 +40,16 @@ static bool is_size_selected(const case_size *size, const options *o)
         break;
     }
     return size->use != SIZE_IN_CHECK;
+}
+
+/* Once per back end, on stderr. */
+static void note_missing(backend which, const reason *why)
+{
+    static bool is_noted[N_BACKENDS];
+    if (!is_noted[which])
+        fprintf(stderr, "tgjit-bench: note: no rows of %s: %s\n",
+                backend_name(which), why->text);
+    is_noted[which] = true;
 }
 
 /* False if the row does not exist or is not selected. Another library is loaded
@@ -47,7 +61,8 @@ static bool row_init(row *r, const options *o, const bench_case *c,
     /* A row that uses one thread appears once. */
     const bool is_single = c->is_serial || which == BACKEND_INTERP;
     if (!c->family->has_backend(c, size, which) || (is_single && team > 0) ||
-        !is_size_selected(size, o))
+        !is_size_selected(c, size, o) ||
+        (backend_is_python(which) && !o->has_peers))
         return false;
     r->c = c;
     r->size = size;
@@ -55,10 +70,13 @@ static bool row_init(row *r, const options *o, const bench_case *c,
     r->threads = is_single ? 1 : o->threads[team];
     snprintf(r->name, sizeof(r->name), "%s/%s/%s/threads:%d", c->name,
              size->label, backend_name(which), r->threads);
-    return (!o->has_filter ||
-            regexec(&o->filter, r->name, 0, NULL, 0) == 0) &&
-           (!backend_is_installed(which) ||
-            backend_is_available(which, &r->why));
+    if (o->has_filter && regexec(&o->filter, r->name, 0, NULL, 0) != 0)
+        return false;
+    if (!backend_is_installed(which) || backend_is_available(which, &r->why))
+        return true;
+    if (o->has_peers)
+        note_missing(which, &r->why);
+    return false;
 }
 
 /* Returns the number of rows. Harsh inputs are only for back ends that must
@@ -184,9 +202,13 @@ static void session_size(session *s, const bench_case *c,
         if (!n)
             continue;
         progress(c->name, size->label);
+        for (size_t i = 0; i < n; i++)
+            if (backend_is_engine(rows[i].which))
+                engine_start(rows[i].which, rows[i].threads);
         if (!has_begun)
             e = c->family->begin(c, size, inputs, &why);
         has_begun = true;
+        engines_wait();
         for (size_t i = 0; i < n; i++) {
             rows[i].why = why;
             row_start(&rows[i], e);
@@ -232,6 +254,7 @@ bool session_run(const options *o, const char *program)
     if (s.has_table)
         report_console.begin(stdout, program);
     session_cases(&s);
+    engines_end();
     if (!is_check)
         o->format->end(s.out);
     if (o->out && fclose(s.out)) {

@@ -15,6 +15,8 @@ static int64_t extent_of(const case_size *size, int64_t axis)
         return size->inner;
     case BATCH:
         return size->batch;
+    case HALF_ROWS:
+        return size->rows / 2;
     default:
         return axis;
     }

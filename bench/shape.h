@@ -12,7 +12,7 @@ enum { SHAPE_AXES = 4 };
 
 /* An axis is an extent, or a member of the size; 0 ends a shape. Axes that the
    size lacks are omitted. */
-enum { ROWS = -1, COLUMNS = -2, INNER = -3, BATCH = -4 };
+enum { ROWS = -1, COLUMNS = -2, INNER = -3, BATCH = -4, HALF_ROWS = -5 };
 
 typedef struct tensor_shape {
     int64_t axes[SHAPE_AXES];

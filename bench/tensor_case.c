@@ -12,6 +12,7 @@
 #include "compare.h"
 #include "inputs.h"
 #include "machine.h"
+#include "peers/engine.h"
 
 struct experiment {
     const char *name;
@@ -20,6 +21,7 @@ struct experiment {
     void *inputs[KERNEL_INPUTS];
     void *results[KERNEL_RESULTS];
     void *expected[KERNEL_RESULTS];
+    engine_files *files; /* inputs and results of engines */
 };
 
 struct runner {
@@ -39,6 +41,8 @@ struct runner {
     tg_tensor *out_tensors[KERNEL_RESULTS];
     tg_result out[KERNEL_RESULTS];
     size_t n_out;
+
+    engine_run *engine; /* engines in other processes */
 };
 
 static size_t bytes_for(tg_dtype dtype, extents shape)
@@ -177,6 +181,18 @@ static bool run_steps(runner *r)
     return true;
 }
 
+/* -- Runners of engines ---------------------------------------------------- */
+
+/* All engines read the same files. */
+static bool prepare_engine(runner *r, experiment *e, reason *out_why)
+{
+    if (!e->files)
+        e->files = engine_files_create(e->what, e->size, e->inputs, out_why);
+    if (e->files)
+        r->engine = engine_run_start(e->files, r->which, r->threads, out_why);
+    return r->engine != NULL;
+}
+
 /* -- Runners --------------------------------------------------------------- */
 
 static void stop(runner *r)
@@ -192,6 +208,7 @@ static void stop(runner *r)
     for (size_t i = 0; i < KERNEL_INPUTS; i++)
         free(r->buffers.state[i]);
     free(r->buffers.scratch);
+    engine_run_stop(r->engine);
     free(r);
 }
 
@@ -206,7 +223,8 @@ static runner *start(experiment *e, backend which, int threads,
     r->e = e;
     r->which = which;
     r->threads = threads;
-    if (is_stepped(e->what, which)  ? prepare_steps(r, out_why)
+    if (backend_is_engine(which)    ? prepare_engine(r, e, out_why)
+        : is_stepped(e->what, which) ? prepare_steps(r, out_why)
         : backend_is_library(which) ? prepare_library(r, e->what->callback,
                                                       which, out_why)
                                     : prepare_kernel(r, out_why))
@@ -230,27 +248,36 @@ static bool run_library(runner *r, int64_t iterations)
     return true;
 }
 
-static bool run(runner *r, int64_t iterations, double *out_seconds)
+static void run_kernel(const runner *r, int64_t iterations)
 {
-    (void)out_seconds;
-    if (backend_is_library(r->which))
-        return run_library(r, iterations);
-    if (is_stepped(r->e->what, r->which)) {
-        for (int64_t i = 0; i < iterations; i++)
-            if (!run_steps(r))
-                return false;
-        return true;
-    }
     backend_set_threads(r->threads);
     for (int64_t i = 0; i < iterations; i++)
         r->kernel(&r->buffers);
-    return true;
 }
 
-/* Three runs of a case with state make every variable affect the results. */
-static bool run_to_compare(runner *r)
+static bool run(runner *r, int64_t iterations, double *out_seconds,
+                reason *out_why)
 {
-    return run(r, r->e->what->has_state ? 3 : 1, NULL);
+    if (r->engine)
+        return engine_run_time(r->engine, iterations, out_seconds, out_why);
+    bool did = true;
+    if (backend_is_library(r->which))
+        did = run_library(r, iterations);
+    else if (is_stepped(r->e->what, r->which))
+        for (int64_t i = 0; i < iterations && did; i++)
+            did = run_steps(r);
+    else
+        run_kernel(r, iterations);
+    if (!did)
+        reason_set(out_why, "%s", tg_error(NULL));
+    return did;
+}
+/* Three runs of a case with state make every variable affect the results. */
+static bool run_to_compare(runner *r, reason *out_why)
+{
+    const int n = r->e->what->has_state ? 3 : 1;
+    return r->engine ? engine_run_check(r->engine, n, r->e->results, out_why)
+                     : run(r, n, NULL, out_why);
 }
 
 static bool result_is_right(const runner *r, size_t i, reason *out_why)
@@ -274,10 +301,8 @@ static bool verify(runner *r, reason *out_why)
         memset(r->e->results[i], 0xa5,
                bytes_for(result[i].dtype,
                          extents_of(r->e->size, result[i].shape)));
-    if (!run_to_compare(r)) {
-        reason_set(out_why, "%s", tg_error(NULL));
+    if (!run_to_compare(r, out_why))
         return false;
-    }
     for (size_t i = 0; i < KERNEL_RESULTS && result[i].dtype; i++)
         if (!result_is_right(r, i, out_why))
             return false;
@@ -291,6 +316,7 @@ static void end(experiment *e)
     if (!e)
         return;
     case_data_release(e->inputs);
+    engine_files_release(e->files);
     for (size_t i = 0; i < KERNEL_RESULTS; i++) {
         free(e->results[i]);
         free(e->expected[i]);
@@ -314,9 +340,7 @@ static bool make_expected(experiment *e, reason *out_why)
     runner *reference = start(e, BACKEND_INTERP, 1, out_why);
     if (!reference)
         return false;
-    const bool did = run_to_compare(reference);
-    if (!did)
-        reason_set(out_why, "%s", tg_error(NULL));
+    const bool did = run_to_compare(reference, out_why);
     stop(reference);
     for (size_t i = 0; did && i < KERNEL_RESULTS && e->results[i]; i++) {
         const tensor_result *of = &e->what->results[i];
@@ -351,15 +375,17 @@ static bool has_backend(const bench_case *c, const case_size *size,
     const tensor_case *what = c->what;
     switch (which) {
     case BACKEND_INTERP:
-        /* Large matrix products take seconds; they run only for the
-           reference. */
-        return !size->inner || size_count(size) <= 2e7;
+        /* Large matrix products and convolutions take seconds; they run
+           only for the reference. */
+        return !c->flops || case_count(c, size) <= 2e7;
     case BACKEND_JIT:
         return true;
     case BACKEND_JIT_UNKNOWN_SIZES:
         /* Known extents matter only where elements dominate the time. */
-        return !c->is_serial;
+        return !c->is_serial && !what->has_known_sizes;
     default:
+        if (backend_is_engine(which))
+            return what->expression && what->engines & ENGINE(which);
         return what->kernels[which] || is_stepped(what, which);
     }
 }
@@ -369,7 +395,7 @@ static bool has_backend(const bench_case *c, const case_size *size,
 static bool stored(const runner *r, stored_bytes *out_stored)
 {
     const tensor_case *what = r->e->what;
-    if (!what->has_state || r->which == BACKEND_INTERP)
+    if (!what->has_state || r->which == BACKEND_INTERP || r->engine)
         return false;
     if (backend_is_jit(r->which))
         out_stored->allocated = tg_bound_bytes(r->bound, &out_stored->peak);

@@ -20,16 +20,31 @@ typedef struct tensor_input {
     tensor_shape shape;
     double low, high;
     bool is_variable; /* passed to the library as a variable */
+    bool is_index;    /* is cast to integers, and always within its range */
 } tensor_input;
 
-#define INPUT(dtype, shape, low, high) {dtype, shape, low, high, false}
-#define INPUT_SCALAR(dtype, value) {dtype, SHAPE_SCALAR, value, value, false}
-#define INPUT_VARIABLE(dtype, shape, low, high) {dtype, shape, low, high, true}
+#define INPUT(dtype, shape, low, high) {dtype, shape, low, high, false, false}
+#define INPUT_SCALAR(dtype, value) \
+    {dtype, SHAPE_SCALAR, value, value, false, false}
+#define INPUT_VARIABLE(dtype, shape, low, high) \
+    {dtype, shape, low, high, true, false}
+#define INPUT_INDEX(shape, n) {TG_F32, shape, 0, n, false, true}
 
 typedef struct tensor_result {
     tg_dtype dtype;
     tensor_shape shape;
 } tensor_result;
+
+/* Sets of engines. */
+#define ENGINE(which) (1u << (which))
+#define ENGINES_GRADIENT \
+    (ENGINE(BACKEND_TORCH) | ENGINE(BACKEND_TORCH_COMPILE) | \
+     ENGINE(BACKEND_TENSORFLOW) | ENGINE(BACKEND_TENSORFLOW_XLA) | \
+     ENGINE(BACKEND_JAX))
+#define ENGINES_NETWORK (ENGINES_GRADIENT | ENGINE(BACKEND_ONNXRUNTIME))
+#define ENGINES_ARRAY (ENGINES_NETWORK | ENGINE(BACKEND_NUMPY))
+#define ENGINES_LOOP (ENGINES_ARRAY | ENGINE(BACKEND_NUMBA))
+#define ENGINES_ELEMENTWISE (ENGINES_LOOP | ENGINE(BACKEND_NUMEXPR))
 
 typedef struct tensor_case {
     tg_callback *callback;
@@ -40,7 +55,11 @@ typedef struct tensor_case {
     /* Tolerance of back ends that need not match bit for bit:
        |got - reference| <= absolute + relative * |reference|. */
     double absolute, relative;
+    /* Its name in peers/expressions.py, and the engines that compute it. */
+    const char *expression;
+    unsigned engines;
     bool is_called; /* by tg_call instead of tg_run */
+    bool has_known_sizes; /* cannot be traced with unknown extents */
     /* Runs update the variables; results are compared after several runs.
        Kernels update copies, in `state`. */
     bool has_state;

@@ -543,6 +543,7 @@ script_tests = \
 	tests/scripts/check-names.sh \
 	tests/scripts/check-nesting.sh \
 	tests/scripts/check-ops-doc.sh \
+	tests/scripts/check-peers.sh \
 	tests/scripts/check-python-files.sh \
 	tests/scripts/check-random-gradients.sh \
 	tests/scripts/check-random-graphs.sh \
@@ -574,6 +575,7 @@ LONG_TESTS = \
 EXTRA_DIST += \
 	$(LONG_TESTS) \
 	$(script_tests) \
+	tests/scripts/fake-engine.sh \
 	tests/support/api.h \
 	tests/support/building.h \
 	tests/support/control.h \

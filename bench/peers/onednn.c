@@ -7,71 +7,11 @@
 #include <string.h>
 
 #include "library.h"
+#include "onednn.h"
 #include "peers.h"
 
-/* -- The part of its interface that is used -------------------------------- */
-
-enum {
-    DNNL_SUCCESS = 0,
-    DNNL_CPU = 1,
-    DNNL_F32 = 3,
-    DNNL_ELTWISE_RELU = 0x1f,
-    DNNL_ARG_SRC = 1,
-    DNNL_ARG_DST = 17,
-    DNNL_ARG_WEIGHTS = 33,
-    DNNL_ARG_BIAS = 41
-};
-
-/* Opaque descriptors, larger than the library's. */
-typedef struct memory_desc {
-    _Alignas(16) char bytes[1024];
-} memory_desc;
-
-typedef struct matmul_desc {
-    _Alignas(16) char bytes[4096];
-} matmul_desc;
-
-typedef struct argument {
-    int which;
-    void *memory;
-} argument;
-
-static struct {
-    int (*sgemm)(char transpose_a, char transpose_b, int64_t m, int64_t n,
-                 int64_t k, float alpha, const float *a, int64_t a_stride,
-                 const float *b, int64_t b_stride, float beta, float *c,
-                 int64_t c_stride);
-    int (*engine_create)(void **out_engine, int kind, size_t index);
-    int (*stream_create)(void **out_stream, void *engine, unsigned flags);
-    int (*stream_wait)(void *stream);
-    int (*memory_desc_init)(memory_desc *out_desc, int rank,
-                            const int64_t *dims, int dtype,
-                            const int64_t *strides);
-    int (*memory_create)(void **out_memory, const memory_desc *desc,
-                         void *engine, void *data);
-    int (*memory_set_data)(void *memory, void *data);
-    int (*memory_destroy)(void *memory);
-    int (*matmul_desc_init)(matmul_desc *out_desc, const memory_desc *src,
-                            const memory_desc *weights,
-                            const memory_desc *bias, const memory_desc *dst);
-    int (*attr_create)(void **out_attr);
-    int (*attr_set_post_ops)(void *attr, void *post_ops);
-    int (*attr_destroy)(void *attr);
-    int (*post_ops_create)(void **out_post_ops);
-    int (*post_ops_append_eltwise)(void *post_ops, float scale, int kind,
-                                   float alpha, float beta);
-    int (*post_ops_destroy)(void *post_ops);
-    int (*primitive_desc_create)(void **out_desc, const void *what,
-                                 const void *attr, void *engine,
-                                 const void *hint);
-    int (*primitive_desc_destroy)(void *desc);
-    int (*primitive_create)(void **out_primitive, void *desc);
-    int (*primitive_destroy)(void *primitive);
-    int (*execute)(void *primitive, void *stream, int n_args,
-                   const argument *args);
-} dnnl;
-
-static void *engine, *stream;
+onednn_functions dnnl;
+void *onednn_engine, *onednn_stream;
 
 bool onednn_open(reason *out_why)
 {
@@ -81,10 +21,18 @@ bool onednn_open(reason *out_why)
         {"dnnl_stream_create", &dnnl.stream_create},
         {"dnnl_stream_wait", &dnnl.stream_wait},
         {"dnnl_memory_desc_init_by_strides", &dnnl.memory_desc_init},
+        {"dnnl_memory_desc_init_by_tag", &dnnl.memory_desc_init_tag},
         {"dnnl_memory_create", &dnnl.memory_create},
         {"dnnl_memory_set_data_handle", &dnnl.memory_set_data},
         {"dnnl_memory_destroy", &dnnl.memory_destroy},
         {"dnnl_matmul_desc_init", &dnnl.matmul_desc_init},
+        {"dnnl_convolution_forward_desc_init", &dnnl.conv_forward_desc_init},
+        {"dnnl_convolution_backward_data_desc_init",
+         &dnnl.conv_images_desc_init},
+        {"dnnl_convolution_backward_weights_desc_init",
+         &dnnl.conv_filters_desc_init},
+        {"dnnl_reorder_primitive_desc_create", &dnnl.reorder_desc_create},
+        {"dnnl_primitive_desc_query_md", &dnnl.query_memory_desc},
         {"dnnl_primitive_attr_create", &dnnl.attr_create},
         {"dnnl_primitive_attr_set_post_ops", &dnnl.attr_set_post_ops},
         {"dnnl_primitive_attr_destroy", &dnnl.attr_destroy},
@@ -100,8 +48,8 @@ bool onednn_open(reason *out_why)
     };
     if (!library_open("libdnnl.so.2", functions, out_why))
         return false;
-    if (dnnl.engine_create(&engine, DNNL_CPU, 0) == DNNL_SUCCESS &&
-        dnnl.stream_create(&stream, engine, 0) == DNNL_SUCCESS)
+    if (dnnl.engine_create(&onednn_engine, DNNL_CPU, 0) == DNNL_SUCCESS &&
+        dnnl.stream_create(&onednn_stream, onednn_engine, 0) == DNNL_SUCCESS)
         return true;
     reason_set(out_why, "oneDNN has no engine for this CPU");
     return false;
@@ -179,13 +127,13 @@ static void *create_attr(bool has_relu)
 
 static bool create_primitive(layer *l, const memory_desc *descs)
 {
-    matmul_desc what;
+    operation_desc what;
     void *desc = NULL, *attr = create_attr(l->key.has_relu);
     const bool did =
         attr &&
         dnnl.matmul_desc_init(&what, &descs[SRC], &descs[WEIGHTS],
                               &descs[BIAS], &descs[DST]) == DNNL_SUCCESS &&
-        dnnl.primitive_desc_create(&desc, &what, attr, engine, NULL) ==
+        dnnl.primitive_desc_create(&desc, &what, attr, onednn_engine, NULL) ==
             DNNL_SUCCESS &&
         dnnl.primitive_create(&l->primitive, desc) == DNNL_SUCCESS;
     if (desc)
@@ -209,8 +157,8 @@ static bool layer_init(layer *l, const layer_key *key)
     for (int i = 0; i < LAYER_MEMORIES && did; i++)
         did = dnnl.memory_desc_init(&descs[i], 2, dims[i], DNNL_F32, NULL) ==
                   DNNL_SUCCESS &&
-              dnnl.memory_create(&l->memories[i], &descs[i], engine, NULL) ==
-                  DNNL_SUCCESS;
+              dnnl.memory_create(&l->memories[i], &descs[i], onednn_engine,
+                                 NULL) == DNNL_SUCCESS;
     if (did && create_primitive(l, descs))
         return true;
     layer_deinit(l);
@@ -261,8 +209,8 @@ static void run_layer(const layer_key *key, const void *const *in, void *out)
             memcpy(&data, &in[i], sizeof(data));
         dnnl.memory_set_data(l->memories[i], data);
     }
-    dnnl.execute(l->primitive, stream, LAYER_MEMORIES, args);
-    dnnl.stream_wait(stream);
+    dnnl.execute(l->primitive, onednn_stream, LAYER_MEMORIES, args);
+    dnnl.stream_wait(onednn_stream);
 }
 
 void onednn_dense(const kernel_buffers *b)

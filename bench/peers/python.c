@@ -4,14 +4,18 @@
  */
 #include "python.h"
 
-#include <fcntl.h>
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
@@ -20,43 +24,73 @@ enum { MAX_ARGUMENTS = 8 };
 
 struct python {
     pid_t process;
-    FILE *lines; /* a socket that is standard input and output of the process */
+    int socket; /* standard input and output of the process */
+    bool has_failed;
 };
 
-/* Writing to a process that has exited fails, without a signal. */
-static bool send_line(python *p, const char *line)
+static double timeout_seconds = 300;
+
+void python_set_timeout(double seconds)
 {
-    char text[128];
-    const int n = snprintf(text, sizeof(text), "%s\n", line);
-    return n > 0 && (size_t)n < sizeof(text) &&
-           send(fileno(p->lines), text, (size_t)n, MSG_NOSIGNAL) == n;
+    timeout_seconds = seconds;
 }
 
-static bool spawn(const char *interpreter, const char *program,
-                  const char *const *arguments, int fd, pid_t *out_process)
+/* -- The interpreter ------------------------------------------------------- */
+
+/* NULL if there is none. */
+static const char *interpreter(void)
 {
-    const char *argv[MAX_ARGUMENTS + 4] = {interpreter, "-c", program};
+    static char path[512];
+    const char *named = getenv("TGJIT_BENCH_PYTHON");
+    if (named && *named)
+        return named;
+    const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    const bool has_cache = cache && *cache;
+    if (!has_cache && !home)
+        return NULL;
+    const int n = snprintf(path, sizeof(path),
+                           "%s%s/tgjit-peers/bin/python",
+                           has_cache ? cache : home,
+                           has_cache ? "" : "/.cache");
+    return n > 0 && n < (int)sizeof(path) && access(path, X_OK) == 0 ? path
+                                                                     : NULL;
+}
+
+static bool spawn(const char *const *arguments, int fd, pid_t *out_process)
+{
+    const char *argv[MAX_ARGUMENTS + 2] = {interpreter()};
     for (size_t i = 0; i < MAX_ARGUMENTS && arguments[i]; i++)
-        argv[i + 3] = arguments[i];
+        argv[i + 1] = arguments[i];
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions))
         return false;
     const bool did =
         !posix_spawn_file_actions_adddup2(&actions, fd, STDIN_FILENO) &&
         !posix_spawn_file_actions_adddup2(&actions, fd, STDOUT_FILENO) &&
-        !posix_spawnp(out_process, interpreter, &actions, NULL,
+        !posix_spawnp(out_process, argv[0], &actions, NULL,
                       (char *const *)(uintptr_t)argv, environ);
     posix_spawn_file_actions_destroy(&actions);
     return did;
 }
 
-python *python_start(const char *program, const char *const *arguments,
-                     reason *out_why)
+/* -- Processes ------------------------------------------------------------- */
+
+static void set_timeout(int fd)
 {
-    const char *interpreter = getenv("TGJIT_BENCH_PYTHON");
+    const double whole = floor(timeout_seconds);
+    const struct timeval time = {
+        .tv_sec = (time_t)whole,
+        .tv_usec = (suseconds_t)((timeout_seconds - whole) * 1e6),
+    };
+    (void)setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof(time));
+}
+
+python *python_start(const char *const *arguments, reason *out_why)
+{
     int ends[2];
-    if (!interpreter) {
-        reason_set(out_why, "TGJIT_BENCH_PYTHON is not set");
+    if (!interpreter()) {
+        reason_set(out_why, "no Python: run bench/peers/setup, or set "
+                            "TGJIT_BENCH_PYTHON");
         return NULL;
     }
     python *p = calloc(1, sizeof(*p));
@@ -65,36 +99,124 @@ python *python_start(const char *program, const char *const *arguments,
         free(p);
         return NULL;
     }
-    const bool did =
-        spawn(interpreter, program, arguments, ends[1], &p->process);
+    const bool did = spawn(arguments, ends[1], &p->process);
     close(ends[1]);
-    p->lines = did ? fdopen(ends[0], "r") : NULL;
-    if (p->lines)
+    set_timeout(ends[0]);
+    p->socket = ends[0];
+    if (did)
         return p;
-    reason_set(out_why, "cannot run %s", interpreter);
+    reason_set(out_why, "cannot run %s", interpreter());
     close(ends[0]);
     free(p);
     return NULL;
 }
 
+void python_pause(python *p)
+{
+    (void)kill(p->process, SIGSTOP);
+}
+
+void python_resume(python *p)
+{
+    (void)kill(p->process, SIGCONT);
+}
+
 void python_stop(python *p)
 {
+    const struct timespec moment = {.tv_nsec = 10000000};
     if (!p)
         return;
-    fclose(p->lines); /* the program ends with its input */
-    (void)waitpid(p->process, NULL, 0);
+    if (p->has_failed)
+        (void)kill(p->process, SIGKILL);
+    python_resume(p);
+    close(p->socket); /* the program ends with its input */
+    bool has_exited = false;
+    for (int i = 0; i < 300 && !has_exited; i++) {
+        has_exited = waitpid(p->process, NULL, WNOHANG) != 0;
+        if (!has_exited)
+            nanosleep(&moment, NULL);
+    }
+    if (!has_exited) {
+        (void)kill(p->process, SIGKILL);
+        (void)waitpid(p->process, NULL, 0);
+    }
     free(p);
+}
+
+/* -- Requests -------------------------------------------------------------- */
+
+static const char exited[] = "the process has exited";
+
+static bool fail(python *p, reason *out_why, const char *what)
+{
+    p->has_failed = true;
+    reason_set(out_why, "%s", what);
+    return false;
+}
+
+/* Writing to a process that has exited fails, without a signal. */
+static bool send_text(const python *p, const char *text, size_t bytes)
+{
+    return send(p->socket, text, bytes, MSG_NOSIGNAL) == (ssize_t)bytes;
+}
+
+bool python_send(python *p, const char *line, reason *out_why)
+{
+    if (!p->has_failed && send_text(p, line, strlen(line)) &&
+        send_text(p, "\n", 1))
+        return true;
+    return fail(p, out_why, exited);
+}
+
+/* Fails if there is more than a line. A process that was stopped and continues
+   is interrupted. */
+bool python_receive(python *p, char *out_answer, size_t bytes, reason *out_why)
+{
+    size_t used = 0;
+    while (used < bytes - 1) {
+        const ssize_t n =
+            recv(p->socket, out_answer + used, bytes - 1 - used, 0);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
+            reason_set(out_why, "no answer within %g seconds",
+                       timeout_seconds);
+            p->has_failed = true;
+            return false;
+        }
+        if (n <= 0)
+            return fail(p, out_why, exited);
+        used += (size_t)n;
+        out_answer[used] = '\0';
+        char *end = strchr(out_answer, '\n');
+        if (!end)
+            continue;
+        *end = '\0';
+        return end + 1 == out_answer + used ||
+               fail(p, out_why, "answers with more than a line");
+    }
+    return fail(p, out_why, "the answer is too long");
 }
 
 bool python_ask(python *p, const char *line, char *out_answer, size_t bytes,
                 reason *out_why)
 {
-    if (!send_line(p, line) || !fgets(out_answer, (int)bytes, p->lines)) {
-        reason_set(out_why, "the Python program has exited");
+    return python_send(p, line, out_why) &&
+           python_receive(p, out_answer, bytes, out_why);
+}
+
+bool python_time(python *p, const char *line, double *out_seconds,
+                 reason *out_why)
+{
+    char answer[128], *end;
+    if (!python_ask(p, line, answer, sizeof(answer), out_why))
         return false;
-    }
-    out_answer[strcspn(out_answer, "\n")] = '\0';
-    return true;
+    *out_seconds = strtod(answer, &end);
+    if (end != answer && !*end && isfinite(*out_seconds) && *out_seconds > 0)
+        return true;
+    fail(p, out_why, "");
+    reason_set(out_why, "answers '%.60s' instead of seconds", answer);
+    return false;
 }
 
 bool python_has_module(const char *module, reason *out_why)
@@ -104,16 +226,15 @@ bool python_has_module(const char *module, reason *out_why)
         "for line in sys.stdin:\n"
         "    found = importlib.util.find_spec(line.strip())\n"
         "    print('yes' if found else 'no', flush=True)\n";
-    const char *const none[] = {NULL};
+    const char *const arguments[] = {"-c", program, NULL};
     char answer[8];
-    python *p = python_start(program, none, out_why);
+    python *p = python_start(arguments, out_why);
     const bool did =
         p && python_ask(p, module, answer, sizeof(answer), out_why);
     python_stop(p);
     if (did && strcmp(answer, "yes") == 0)
         return true;
     if (did)
-        reason_set(out_why, "%s has no module %s", getenv("TGJIT_BENCH_PYTHON"),
-                   module);
+        reason_set(out_why, "%s has no module %s", interpreter(), module);
     return false;
 }

@@ -29,7 +29,8 @@ for case in chain softmax layer_norm sum black_scholes jacobi scale axpy copy \
     done
 done
 for case in matmul matmul_f64 matmul_bias_relu mlp_forward attention conv \
-    conv_images conv_filters max_pool adam; do
+    conv_images conv_filters max_pool_3x3 max_pool_2x2 avg_pool_3x3 \
+    avg_pool_2x2 embedding embedding_gradient cnn_train adam; do
     for backend in jit 'jit, unknown sizes' c; do
         grep -q "^$case/[^/]*/$backend/threads:2\$" "$out" ||
             fail "--list lacks $case of $backend"
@@ -78,7 +79,8 @@ for row in softmax/2x4099/interp/threads:1 matmul/3x5x300x37/c/threads:2 \
     mlp_forward/7/c/threads:1 attention/3x17x35x64/c/threads:2 \
     loop/scan_3x3_37/c/threads:1 loop/while_1003/c/threads:2 \
     gradient/scan_3x3_37/c/threads:1 train/mlp_7/c/threads:2 \
-    train/logistic_37/c/threads:2; do
+    train/logistic_37/c/threads:2 cnn_train/3/c/threads:2 \
+    depthwise/2x5x5x19/c/threads:1 embedding_gradient/37x5/c/threads:2; do
     grep -q "^$row .* right\$" "$out" || fail "--check does not verify $row"
 done
 

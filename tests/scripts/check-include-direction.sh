@@ -115,6 +115,7 @@ BEGIN {
     generated["config.h"]
     generated["build_id.h"]
     generated["data_loaders.inc"]
+    generated["engine_programs.inc"]
     generated["smooth.h"] # written by examples/ahead_of_time/export
 
     while ((getline path <list) > 0) {

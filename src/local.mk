@@ -214,6 +214,7 @@ libtgjit_core_la_SOURCES += \
 	src/pass/lower_saved_values.h \
 	src/pass/pass.c \
 	src/pass/pass.h \
+	src/pass/pass_crop.c \
 	src/pass/pass_dead.c \
 	src/pass/pass_constant_fold.c \
 	src/pass/pass_hoist.c \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_passes.c - the driver, and the passes fold, shape and dead: what they
- * do, what they leave alone, and that the bits stay.
+ * test_passes.c - the driver, and the passes fold, shape, crop and dead: what
+ * they do, what they leave alone, and that the bits stay.
  */
 #include <stdio.h>
 
@@ -466,6 +466,114 @@ Test(pass_shape, checks_that_always_hold_go_and_others_stay)
     check_nothing_is_alive();
 }
 
+/* -- Crop ------------------------------------------------------------------ */
+
+static tg_status crop_then_dead(const tgi_graph *in, tgi_graph **out_graph)
+{
+    tgi_graph *middle = NULL;
+    tg_status status = tgi_pass_crop(in, &middle);
+    if (status == TG_OK)
+        status = tgi_pass_dead(middle, out_graph);
+    tgi_graph_release(middle);
+    return status;
+}
+
+/* f32[2,10,6]: a parameter f32[2,6,4], padded with zeros. */
+static tgi_ref padded(void)
+{
+    tgi_ref x = param(g, TG_F32, shape_of(g, 2, 6, 4));
+    return add_node(g, TGI_OP_PAD, TG_F32, shape_of(g, 2, 10, 6),
+                    INPUTS(x, number(g, TG_F32, 0)),
+                    ATTR(tgi_attr_pad, {0, 2, 1}, {0, 2, 1}, {0}));
+}
+
+static tgi_ref sliced(tgi_ref x, int64_t start, int64_t n, int64_t step)
+{
+    const tgi_shape *shape = tgi_graph_shape(g, x);
+    return reshaped(g, TGI_OP_SLICE, x,
+                    shape_of(g, shape->dims[0], n, shape->dims[2]),
+                    ATTR(tgi_attr_slice, {0, start, 0}, {1, step, 1}));
+}
+
+/* Of three elements at a time, from 6 channels to 5. */
+static tgi_ref convolved(tgi_ref x, int64_t stride, int64_t n)
+{
+    tgi_ref w = param(g, TG_F32, shape_of(g, 3, 6, 5));
+    return add_node(g, TGI_OP_CONV, TG_F32, shape_of(g, 2, n, 5), INPUTS(x, w),
+                    ATTR(tgi_attr_conv, 0, {stride}, {1}));
+}
+
+Test(pass_crop, a_slice_takes_padding_away)
+{
+    begin();
+    gives(crop_then_dead, sliced(padded(), 1, 7, 1),
+          "graph f(%1: f32[2,6,4]) {\n"
+          "  %2 = constant f32[] 0\n"
+          "  %3 = pad f32[2,7,6] %1, %2 low=[0,1,1] high=[0,0,1] "
+          "interior=[0,0,0]\n"
+          "  return %3\n"
+          "}\n");
+}
+
+Test(pass_crop, a_convolution_computes_what_a_slice_takes)
+{
+    begin();
+    gives(crop_then_dead, sliced(convolved(padded(), 1, 8), 1, 6, 1),
+          "graph f(%1: f32[2,6,4], %2: f32[3,6,5]) {\n"
+          "  %3 = constant f32[] 0\n"
+          "  %4 = pad f32[2,8,6] %1, %3 low=[0,1,1] high=[0,1,1] "
+          "interior=[0,0,0]\n"
+          "  %5 = conv f32[2,6,5] %4, %2 stride=[1] dilation=[1]\n"
+          "  return %5\n"
+          "}\n");
+}
+
+/* The slice begins inside the operand of the pad. */
+Test(pass_crop, what_is_left_is_a_slice_of_the_operand)
+{
+    begin();
+    gives(crop_then_dead, sliced(convolved(padded(), 1, 8), 4, 2, 1),
+          "graph f(%1: f32[2,6,4], %2: f32[3,6,5]) {\n"
+          "  %3 = constant f32[] 0\n"
+          "  %4 = pad f32[2,10,6] %1, %3 low=[0,2,1] high=[0,2,1] "
+          "interior=[0,0,0]\n"
+          "  %5 = slice f32[2,4,6] %4 start=[0,4,0] step=[1,1,1]\n"
+          "  %6 = conv f32[2,2,5] %5, %2 stride=[1] dilation=[1]\n"
+          "  return %6\n"
+          "}\n");
+}
+
+/* Slices of convolutions that the pass leaves in the graph of `value`. */
+static int n_slices_of_conv(tgi_ref value)
+{
+    tgi_graph_add_result(g, value);
+    tgi_graph *out = run_pass(tgi_pass_crop, g);
+    int n = 0;
+    for (tgi_ref ref = 1; ref <= out->n_nodes; ref++) {
+        const tgi_node *node = tgi_graph_node(out, ref);
+        n += node->op == TGI_OP_SLICE &&
+             tgi_graph_node(out, node->inputs[0])->op == TGI_OP_CONV;
+    }
+    tgi_graph_release(out);
+    tgi_graph_release(g);
+    check_nothing_is_alive();
+    return n;
+}
+
+Test(pass_crop, leaves_steps_strides_and_shared_values_alone)
+{
+    begin();
+    cr_assert_eq(n_slices_of_conv(sliced(convolved(padded(), 1, 8), 1, 3, 2)),
+                 1);
+    begin();
+    cr_assert_eq(n_slices_of_conv(sliced(convolved(padded(), 2, 4), 1, 2, 1)),
+                 1);
+    begin();
+    tgi_ref conv = convolved(padded(), 1, 8);
+    tgi_graph_add_result(g, conv);
+    cr_assert_eq(n_slices_of_conv(sliced(conv, 1, 6, 1)), 1);
+}
+
 /* -- Dead ------------------------------------------------------------------ */
 
 Test(pass_dead, drops_unused_nodes_and_keeps_parameters)
@@ -603,14 +711,14 @@ Test(pass, the_driver_shows_every_stage_and_skips_on_request)
                                 .observe_user = stages};
     tgi_graph *out = NULL;
     cr_assert_eq(tgi_passes_run(g, &options, &out), TG_OK);
-    cr_assert_str_eq(stages, "trace inline shape fold simplify hoist dead ");
+    cr_assert_str_eq(stages, "trace inline crop shape fold simplify hoist dead ");
     cr_assert_eq(out->n_nodes, 1);
     tgi_graph_release(out);
 
     stages[0] = 0;
     options.skip = bit_of("simplify") | bit_of("dead");
     cr_assert_eq(tgi_passes_run(g, &options, &out), TG_OK);
-    cr_assert_str_eq(stages, "trace inline shape fold hoist ");
+    cr_assert_str_eq(stages, "trace inline crop shape fold hoist ");
     cr_assert_eq(out->n_nodes, 3);
     tgi_graph_release(out);
 

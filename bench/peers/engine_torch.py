@@ -11,6 +11,7 @@ from expressions import (
     CNN_FILTERS,
     EPSILON,
     RATE,
+    ArrayOps,
     adam_formula,
 )
 
@@ -25,7 +26,7 @@ def start(name, threads):
     torch._dynamo.config.fail_on_recompile_limit_hit = True
 
 
-class Ops:
+class Ops(ArrayOps):
     tanh, sigmoid, sqrt = torch.tanh, torch.sigmoid, torch.sqrt
     exp, log, erf = torch.exp, torch.log, torch.erf
     relu, softplus = torch.relu, F.softplus
@@ -35,9 +36,6 @@ class Ops:
     def __init__(self, is_channels_last):
         self.is_channels_last = is_channels_last
 
-    def number(self, value, like):
-        return value
-
     def softmax(self, x):
         return torch.softmax(x, -1)
 
@@ -46,10 +44,6 @@ class Ops:
 
     def transpose(self, x):
         return x.t().contiguous()
-
-    def inner(self, x, down, right):
-        rows, columns = x.shape
-        return x[1 + down : rows - 1 + down, 1 + right : columns - 1 + right]
 
     def add_border(self, x):
         return F.pad(x, (1, 1, 1, 1))
@@ -94,7 +88,9 @@ class Ops:
         )
 
     def flatten(self, x):
-        return (x.permute(0, 2, 3, 1) if self.is_channels_last else x).flatten(1)
+        if self.is_channels_last:
+            x = x.permute(0, 2, 3, 1)
+        return x.flatten(1)
 
     def cross_entropy(self, logits, labels):
         return F.cross_entropy(logits, labels)

@@ -44,6 +44,19 @@ def expression(roles="", results="", updates=False):
     return add
 
 
+class ArrayOps:
+    """Operations that are the same for arrays of all engines."""
+
+    def number(self, value, like):
+        """A constant with the dtype of `like`."""
+        return value
+
+    def inner(self, x, down, right):
+        """The inner points of a grid, shifted."""
+        rows, columns = x.shape
+        return x[1 + down : rows - 1 + down, 1 + right : columns - 1 + right]
+
+
 # -- Elementwise --------------------------------------------------------------
 
 

@@ -255,7 +255,7 @@ def adam(o, p, m, v, n, gradient):
 def adam_formula(o, p, m, v, n, gradient):
     """Adam, for engines without an operation for it."""
     n = n + 1
+    rate, scale = RATE / (1 - BETA_1**n), 1 / (1 - BETA_2**n)
     m = m + (gradient - m) * (1 - BETA_1)
     v = v + (gradient * gradient - v) * (1 - BETA_2)
-    rate, scale = RATE / (1 - BETA_1**n), 1 / (1 - BETA_2**n)
     return p - rate * m / (o.sqrt(scale * v) + EPSILON), m, v, n

@@ -229,11 +229,11 @@ static runner *start(experiment *e, backend which, int threads,
     r->e = e;
     r->which = which;
     r->threads = threads;
-    if (backend_is_engine(which)    ? prepare_engine(r, e, out_why)
+    if (backend_is_engine(which)     ? prepare_engine(r, e, out_why)
         : is_stepped(e->what, which) ? prepare_steps(r, out_why)
-        : backend_is_library(which) ? prepare_library(r, e->what->callback,
-                                                      which, out_why)
-                                    : prepare_kernel(r, out_why))
+        : backend_is_library(which)  ? prepare_library(r, e->what->callback,
+                                                       which, out_why)
+                                     : prepare_kernel(r, out_why))
         return r;
     stop(r);
     return NULL;
@@ -278,6 +278,7 @@ static bool run(runner *r, int64_t iterations, double *out_seconds,
         reason_set(out_why, "%s", tg_error(NULL));
     return did;
 }
+
 /* Three runs of a case with state make every variable affect the results. */
 static bool run_to_compare(runner *r, reason *out_why)
 {

@@ -184,7 +184,7 @@ const tensor_case scan_gradient_case = {
 /* -- adam: one update of parameters with their moments --------------------- */
 
 /* x + (to - x) * by, assigned to x. */
-static tg_value approach(tg_value x, tg_value to, double by)
+static tg_value approach(tg_value x, tg_value to, float by)
 {
     return tg_assign(x, tg_add(x, tg_mul(tg_sub(to, x), by)));
 }

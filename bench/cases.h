@@ -23,12 +23,12 @@ extern const tensor_case adam_case, attention_case, avg_pool_2x2_case,
 
 extern const case_size adam_sizes[], add_sizes[], attention_sizes[],
     black_scholes_sizes[], chain_sizes[], cnn_sizes[], conv_sizes[],
-    embedding_sizes[], graph_sizes[], image_sizes[], jacobi_sizes[], logistic_train_sizes[],
-    lorenz_assert_sizes[], lorenz_sizes[], matmul_bias_relu_sizes[],
-    matmul_f64_sizes[], matmul_sizes[], mlp_sizes[], mlp_train_sizes[],
-    row_sizes[], scan_sizes[], small_matmul_sizes[], stream_sizes[],
-    sum_sizes[], transpose_sizes[], vector_matmul_sizes[], wave_sizes[],
-    while_sizes[];
+    embedding_sizes[], graph_sizes[], image_sizes[], jacobi_sizes[],
+    logistic_train_sizes[], lorenz_assert_sizes[], lorenz_sizes[],
+    matmul_bias_relu_sizes[], matmul_f64_sizes[], matmul_sizes[], mlp_sizes[],
+    mlp_train_sizes[], row_sizes[], scan_sizes[], small_matmul_sizes[],
+    stream_sizes[], sum_sizes[], transpose_sizes[], vector_matmul_sizes[],
+    wave_sizes[], while_sizes[];
 
 /* Elements of images, and multiply-adds of convolutions and the network. */
 double image_count(const case_size *size);

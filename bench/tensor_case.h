@@ -37,6 +37,7 @@ typedef struct tensor_result {
 
 /* Sets of engines. */
 #define ENGINE(which) (1u << (which))
+_Static_assert(N_BACKENDS <= 32, "a set of engines is 32 bits");
 #define ENGINES_GRADIENT \
     (ENGINE(BACKEND_TORCH) | ENGINE(BACKEND_TORCH_COMPILE) | \
      ENGINE(BACKEND_TENSORFLOW) | ENGINE(BACKEND_TENSORFLOW_XLA) | \

@@ -3,7 +3,7 @@
  * engine.h - engines in Python (NumPy, PyTorch, TensorFlow, JAX, …) as back
  * ends. A worker, peers/worker.py, is a process for one engine and number of
  * threads; it lives until the end of the program and computes one case at a
- * time. It is stopped between requests, because the idle threads of some engines
+ * time. It is stopped between requests, because idle threads of some engines
  * spin for long. Inputs and results are files. A worker that fails is started
  * anew for the next case.
  *

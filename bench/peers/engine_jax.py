@@ -4,7 +4,7 @@ import os
 
 import numpy as np
 
-from expressions import adam_formula
+from expressions import ArrayOps, adam_formula
 
 jax = lax = jnp = None
 
@@ -22,13 +22,10 @@ def start(name, threads):
     from jax import lax
 
 
-class Ops:
+class Ops(ArrayOps):
     def __getattr__(self, name):
         """tanh, exp, …"""
         return getattr(jnp, name)
-
-    def number(self, value, like):
-        return value
 
     def sigmoid(self, x):
         return jax.nn.sigmoid(x)
@@ -49,10 +46,6 @@ class Ops:
         d = x - x.mean(-1, keepdims=True)
         variance = (d * d).mean(-1, keepdims=True)
         return d * lax.rsqrt(variance + epsilon) * gain + bias
-
-    def inner(self, x, down, right):
-        rows, columns = x.shape
-        return x[1 + down : rows - 1 + down, 1 + right : columns - 1 + right]
 
     def add_border(self, x):
         return jnp.pad(x, 1)
@@ -116,8 +109,8 @@ class Ops:
     def subtract(self, parameter, gradient, rate):
         return parameter - rate * gradient
 
-    def adam(self, *args):
-        return adam_formula(self, *args)
+    def adam(self, p, m, v, n, gradient):
+        return adam_formula(self, p, m, v, n, gradient)
 
 
 class Run:

@@ -90,8 +90,9 @@ def sum(x, y):
     blocks = 64
     parts = np.zeros(blocks, np.float32)
     for block in prange(blocks):
+        begin, end = x.size * block // blocks, x.size * (block + 1) // blocks
         part = f32(0)
-        for i in range(x.size * block // blocks, x.size * (block + 1) // blocks):
+        for i in range(begin, end):
             part += x[i]
         parts[block] = part
     y[()] = parts.sum()

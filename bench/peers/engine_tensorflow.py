@@ -2,7 +2,7 @@
 """engine_tensorflow.py - TensorFlow: functions, with XLA or without."""
 import os
 
-from expressions import BETA_1, BETA_2, EPSILON, RATE, adam_formula
+from expressions import BETA_1, BETA_2, EPSILON, RATE, ArrayOps, adam_formula
 
 tf = None
 has_xla = False
@@ -26,7 +26,7 @@ def start(name, threads):
     os.dup2(kept, 2)
 
 
-class Ops:
+class Ops(ArrayOps):
     def __getattr__(self, name):
         """tanh, exp, …"""
         return getattr(tf.math, name)
@@ -54,10 +54,6 @@ class Ops:
 
     def transpose(self, x):
         return tf.transpose(x)
-
-    def inner(self, x, down, right):
-        rows, columns = x.shape
-        return x[1 + down : rows - 1 + down, 1 + right : columns - 1 + right]
 
     def add_border(self, x):
         return tf.pad(x, [[1, 1], [1, 1]])

@@ -5,14 +5,7 @@ import torch
 import torch._dynamo
 import torch.nn.functional as F
 
-from expressions import (
-    BETA_1,
-    BETA_2,
-    CNN_FILTERS,
-    EPSILON,
-    RATE,
-    adam_formula,
-)
+from expressions import BETA_1, BETA_2, CNN_FILTERS, EPSILON, RATE, ArrayOps
 
 is_compiled = False
 
@@ -25,7 +18,7 @@ def start(name, threads):
     torch._dynamo.config.fail_on_recompile_limit_hit = True
 
 
-class Ops:
+class Ops(ArrayOps):
     tanh, sigmoid, sqrt = torch.tanh, torch.sigmoid, torch.sqrt
     exp, log, erf = torch.exp, torch.log, torch.erf
     relu, softplus = torch.relu, F.softplus
@@ -35,9 +28,6 @@ class Ops:
     def __init__(self, is_channels_last):
         self.is_channels_last = is_channels_last
 
-    def number(self, value, like):
-        return value
-
     def softmax(self, x):
         return torch.softmax(x, -1)
 
@@ -46,10 +36,6 @@ class Ops:
 
     def transpose(self, x):
         return x.t().contiguous()
-
-    def inner(self, x, down, right):
-        rows, columns = x.shape
-        return x[1 + down : rows - 1 + down, 1 + right : columns - 1 + right]
 
     def add_border(self, x):
         return F.pad(x, (1, 1, 1, 1))
@@ -94,7 +80,9 @@ class Ops:
         )
 
     def flatten(self, x):
-        return (x.permute(0, 2, 3, 1) if self.is_channels_last else x).flatten(1)
+        if self.is_channels_last:
+            x = x.permute(0, 2, 3, 1)
+        return x.flatten(1)
 
     def cross_entropy(self, logits, labels):
         return F.cross_entropy(logits, labels)
@@ -114,16 +102,28 @@ class Ops:
         return parameter.detach().sub_(gradient, alpha=rate)
 
     def adam(self, p, m, v, n, gradient):
-        if is_compiled:
-            after = adam_formula(self, p, m, v, n, gradient)
-            return [a.copy_(b) for a, b in zip((p, m, v, n), after)]
         n += 1
+        if is_compiled:
+            rate, scale = RATE / (1 - BETA_1**n), 1 / (1 - BETA_2**n)
+            compiled_adam(p, m, v, gradient, rate, scale)
+            return p, m, v, n
         torch._fused_adam_(
             [p], [gradient], [m], [v], [], [n], lr=RATE, beta1=BETA_1,
             beta2=BETA_2, weight_decay=0.0, eps=EPSILON, amsgrad=False,
             maximize=False,
         )  # fmt: skip
         return p, m, v, n
+
+
+@torch.compile(dynamic=False)
+def compiled_adam(p, m, v, gradient, rate, scale):
+    """A compiled step would compute the scalars again for every element."""
+    m.add_((gradient - m) * (1 - BETA_1))
+    v.add_((gradient * gradient - v) * (1 - BETA_2))
+    p.sub_(rate * m / (torch.sqrt(scale * v) + EPSILON))
+
+
+COMPILES_PARTS = ("adam",)
 
 
 class Run:
@@ -136,7 +136,9 @@ class Run:
             results = expression.function(ops, *inputs)
             return results[0] if expression.updates else results
 
-        self.step = torch.compile(step, dynamic=False) if is_compiled else step
+        if is_compiled and expression.function.__name__ not in COMPILES_PARTS:
+            step = torch.compile(step, dynamic=False)
+        self.step = step
         self.reset()
 
     def to_torch(self, given):

@@ -44,6 +44,19 @@ def expression(roles="", results="", updates=False):
     return add
 
 
+class ArrayOps:
+    """Operations that are the same for arrays of all engines."""
+
+    def number(self, value, like):
+        """A constant with the dtype of `like`."""
+        return value
+
+    def inner(self, x, down, right):
+        """The inner points of a grid, shifted."""
+        rows, columns = x.shape
+        return x[1 + down : rows - 1 + down, 1 + right : columns - 1 + right]
+
+
 # -- Elementwise --------------------------------------------------------------
 
 
@@ -242,7 +255,7 @@ def adam(o, p, m, v, n, gradient):
 def adam_formula(o, p, m, v, n, gradient):
     """Adam, for engines without an operation for it."""
     n = n + 1
+    rate, scale = RATE / (1 - BETA_1**n), 1 / (1 - BETA_2**n)
     m = m + (gradient - m) * (1 - BETA_1)
     v = v + (gradient * gradient - v) * (1 - BETA_2)
-    rate, scale = RATE / (1 - BETA_1**n), 1 / (1 - BETA_2**n)
     return p - rate * m / (o.sqrt(scale * v) + EPSILON), m, v, n

@@ -6,8 +6,8 @@ usage: worker.py ENGINE THREADS
 engine.h describes the protocol. An engine is a module engine_*.py with
 
   start(name, threads)          imports and configures its library
-  prepare(expression, inputs)   a list of runs: the ways in which its users would
-                                compute this, of which the fastest is measured
+  prepare(expression, inputs)   a list of runs: ways in which its users compute
+                                this, of which the fastest is measured
 
 An input has a NumPy array, a role (expressions.py) and is_variable. A run has
 reset(), to the initial state; run(), which returns when results are computed;

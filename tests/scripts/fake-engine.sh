@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# fake-engine.sh - stands in for Python in check-peers.sh. It speaks the protocol
-# of bench/peers/engine.h; the expression is "copy". The engine, and the number
-# of threads, decide what it does:
+# fake-engine.sh - stands in for Python in check-peers.sh. It speaks the
+# protocol of bench/peers/engine.h; the expression is "copy". The engine, and the
+# number of threads, decide what it does:
 #
 #   numpy          right results
 #   numexpr        a wrong element
 #   numba          exits when it is to compute (1), or while it is timed (2)
-#   torch          exits as soon as it is started
+#   torch          exits as soon as it is started (1), writes no result (2)
 #   torch.compile  does not answer
 #   jax            garbage in place of a time (1), a result that is too long (2)
 #   onnxruntime    an error (1), garbage in place of an answer (2)
@@ -45,6 +45,7 @@ while read -r request name where rest; do
     case $request-$what in
     prepare-torch.compile-*) exec sleep 60 ;;
     check-numba-1) exit 3 ;;
+    check-torch-2) echo done ;;
     check-onnxruntime-1) echo "error ValueError: no such operation" ;;
     check-onnxruntime-2) echo garbage ;;
     time-jax-1) echo "1.5 seconds" ;;

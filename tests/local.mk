@@ -61,6 +61,7 @@ unit_tests = \
 	tests/api/test_ops_statistics \
 	tests/api/test_optimiser \
 	tests/api/test_op_matrix \
+	tests/api/test_profile \
 	tests/api/test_result_slots \
 	tests/api/test_runner \
 	tests/api/test_safetensors \
@@ -149,6 +150,7 @@ unit_tests = \
 	tests/unit/test_pass_simplify \
 	tests/unit/test_passes \
 	tests/unit/test_pending \
+	tests/unit/test_profile_store \
 	tests/unit/test_recipes \
 	tests/unit/test_reduce_tree \
 	tests/unit/test_regions \
@@ -543,6 +545,7 @@ script_tests = \
 	tests/scripts/check-names.sh \
 	tests/scripts/check-nesting.sh \
 	tests/scripts/check-ops-doc.sh \
+	tests/scripts/check-profile.sh \
 	tests/scripts/check-python-files.sh \
 	tests/scripts/check-random-gradients.sh \
 	tests/scripts/check-random-graphs.sh \

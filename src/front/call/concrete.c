@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/live.h"
 #include "front/call/function_object.h"
 #include "front/object/scope.h"
@@ -13,6 +14,7 @@
 #include "ir/rebuild.h"
 #include "pass/lower_saved_values.h"
 #include "pass/pass.h"
+#include "profile/timeline.h"
 
 /* -- Arguments to parameters ----------------------------------------------- */
 
@@ -304,7 +306,11 @@ static tg_status optimise(tg_concrete *c, const tgi_graph *traced)
         c->dump_number = atomic_fetch_add(&c->ctx->n_dumps, 1);
         options.observe = dump_stage;
     }
+    const uint64_t begin = tgi_clock_ns();
     TGI_TRY(tgi_passes_run(traced, &options, &c->graph));
+    const uint64_t end = tgi_clock_ns();
+    c->phase_ns[TGI_PHASE_PASSES] = end - begin;
+    tgi_timeline_add("trace", "passes", c->name, begin, end);
     if (c->ctx->dump)
         dump_stage("final", c->graph, c);
     return TG_OK;
@@ -446,7 +452,13 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
         tg_concrete_release(c);
         return tg_error_last()->status;
     }
+    const uint64_t begin = tgi_clock_ns();
     tg_status status = record_callback(t, function, c, actual);
+    const uint64_t end = tgi_clock_ns();
+    tgi_timeline_add("trace", "trace", function->name, begin, end);
+    c->site = site;
+    c->phase_ns[TGI_PHASE_TRACE] =
+        end - begin - c->phase_ns[TGI_PHASE_PASSES];
     if (status) {
         tgi_error_preserve_during(discard_trace, &(failed_trace){t, c});
         return status;

@@ -54,6 +54,11 @@ struct tg_concrete {
     unsigned dump_number;        /* in the file names of its dumps */
 
     uint64_t last_use; /* tick of the function; guarded by its lock */
+
+    /* For profiles. */
+    tg_site site;      /* of the call that traced it */
+    tg_retrace reason; /* of the trace; set when it enters the table */
+    uint64_t phase_ns[TGI_N_PHASES]; /* TRACE and PASSES */
 };
 
 /* Keeps what a compile needs, but not the variables: they end with the last

@@ -13,6 +13,7 @@
 #include "base/versioned.h"
 #include "front/object/context_object.h"
 #include "front/object/variable_object.h"
+#include "front/profile/profile_session.h"
 #include "jit.h"
 #include "pass/pass.h"
 
@@ -187,6 +188,31 @@ static tg_status copy_texts(tg_context *ctx, const tg_context_options *options,
                                   values[CACHE_MAX], options->cache_dir);
 }
 
+/* Begins what a text setting asks for; a failure is an error if the text is an
+   option, a warning if it comes from the environment. */
+static tg_status begin_session(tg_status (*begin)(const char *text),
+                               const char *option, const char *variable,
+                               const tgi_log *log)
+{
+    const char *text = tgi_setting_text(option, variable);
+    const tg_status status = text ? begin(text) : TG_OK;
+    if (!status || option)
+        return status;
+    tgi_log_write(log, TG_LOG_WARN, TGI_LOG_CONFIG, "%s: %s", variable,
+                  tg_error_last()->message);
+    tg_error_clear();
+    return TG_OK;
+}
+
+static tg_status begin_sessions(const tg_context_options *options,
+                                const tgi_log *log)
+{
+    TGI_TRY(begin_session(tgi_timeline_session_begin, options->trace_file,
+                          "TGJIT_TRACE", log));
+    return begin_session(tgi_profile_session_begin, options->profile,
+                         "TGJIT_PROFILE", log);
+}
+
 static tg_status context_create(const tg_context_options *options,
                                 tg_context **out_ctx)
 {
@@ -194,6 +220,7 @@ static tg_status context_create(const tg_context_options *options,
     uint64_t values[SETTINGS];
     tgi_log log;
     TGI_TRY(read_settings(options, &log, values));
+    TGI_TRY(begin_sessions(options, &log));
     tg_context *ctx = tgi_alloc_zero(sizeof(*ctx));
     if (!ctx)
         return tgi_error_memory();

@@ -46,7 +46,9 @@ typedef struct step_info {
     uint32_t unit; /* NO_UNIT: none */
 } step_info;
 
-enum { NO_UNIT = UINT32_MAX };
+#define NO_UNIT UINT32_MAX
+
+enum { MAX_SITES = 32 }; /* of a unit */
 
 typedef struct unit_info {
     uint32_t step;
@@ -99,53 +101,92 @@ static const char *copy_text(tgi_native_profile *p, const char *text)
     return tgi_arena_copy(&p->arena, text, strlen(text) + 1);
 }
 
-/* Sums up the kernels of steps begin … end - 1; false when out of memory. The
-   work of a straight-line loop depends on its iterations: it is unknown. */
-static bool describe_unit(const tgi_native *native, tgi_native_profile *p,
-                          size_t begin, size_t end)
+/* The kernels of a unit: of steps begin … end - 1. */
+typedef struct unit_kernels {
+    const tgi_kernel_loops *first, *main; /* main: with most operations */
+    size_t n;
+    tg_site sites[MAX_SITES + 1]; /* those of `main` first */
+    size_t n_sites;
+} unit_kernels;
+
+static void add_sites(unit_kernels *kernels, const tgi_kernel_loops *k)
+{
+    for (uint32_t i = 0; i < k->n_sites && kernels->n_sites < MAX_SITES; i++) {
+        size_t at = 0;
+        while (at < kernels->n_sites &&
+               (kernels->sites[at].line != k->sites[i].line ||
+                strcmp(kernels->sites[at].file, k->sites[i].file) != 0))
+            at++;
+        if (at == kernels->n_sites)
+            kernels->sites[kernels->n_sites++] = k->sites[i];
+    }
+}
+
+/* Sums up the work of the kernels. That of a straight-line loop depends on its
+   iterations: it is unknown. */
+static void sum_kernels(const tgi_native *native, size_t begin, size_t end,
+                        unit_kernels *kernels, tgi_strbuf *ops,
+                        tgi_kernel_work *sum)
 {
     const tgi_loops *loops = native->program->loops;
-    unit_info *unit = &p->units[p->n_units];
     bool seen[TGI_OPS] = {false};
-    tgi_strbuf ops = {0};
-    const tgi_kernel_loops *first = NULL;
-    size_t n = 0;
+    double most = -1;
     for (size_t i = begin; i < end; i++) {
         const tgi_kernel_loops *k = tgi_loops_kernel_at(loops, i);
         if (!k)
             continue;
         const tgi_kernel_work work =
             tgi_kernel_work_of(loops, k, native->values, native->sizes);
-        if (!first)
-            first = k;
-        n++;
-        add_ops(&ops, seen, k);
-        unit->work.bytes += work.bytes;
-        unit->work.flops += work.flops;
-        if (work.element_bytes > unit->work.element_bytes)
-            unit->work.element_bytes = work.element_bytes;
+        if (kernels->n++ == 0)
+            kernels->first = k;
+        if (work.flops > most) {
+            most = work.flops;
+            kernels->main = k;
+        }
+        add_ops(ops, seen, k);
+        sum->bytes += work.bytes;
+        sum->flops += work.flops;
+        if (work.element_bytes > sum->element_bytes)
+            sum->element_bytes = work.element_bytes;
     }
     if (loops->steps.data[begin].kind != TGI_STEP_RUN)
-        unit->work.bytes = unit->work.flops = 0;
+        sum->bytes = sum->flops = 0;
+    if (kernels->main)
+        add_sites(kernels, kernels->main);
+    for (size_t i = begin; i < end; i++)
+        if (tgi_loops_kernel_at(loops, i))
+            add_sites(kernels, tgi_loops_kernel_at(loops, i));
+}
+
+/* Adds the unit of these steps; false when out of memory. */
+static bool describe_unit(const tgi_native *native, tgi_native_profile *p,
+                          size_t begin, size_t end)
+{
+    unit_info *unit = &p->units[p->n_units++];
+    unit_kernels kernels = {.first = NULL};
+    tgi_strbuf ops = {0};
     char name[256], site[512];
-    const size_t more = n > 1 ? n - 1 : 0;
+    sum_kernels(native, begin, end, &kernels, &ops, &unit->work);
+    const char *first = kernels.first ? kernels.first->name : NULL;
+    const size_t more = kernels.n > 1 ? kernels.n - 1 : 0;
     snprintf(name, sizeof(name), more ? "%s +%zu" : "%s",
-             first && first->name ? first->name : loops->name, more);
-    const tg_site *main_site = first && first->n_sites ? first->sites : NULL;
-    if (main_site)
-        snprintf(site, sizeof(site), "%s:%d", main_site->file, main_site->line);
+             first ? first : native->program->loops->name, more);
+    snprintf(site, sizeof(site), "%s:%d",
+             kernels.n_sites ? kernels.sites[0].file : "",
+             kernels.n_sites ? kernels.sites[0].line : 0);
     unit->step = (uint32_t)begin;
-    unit->site = main_site ? copy_text(p, site) : NULL;
+    unit->site = kernels.n_sites ? copy_text(p, site) : NULL;
     unit->description = (tgi_profile_unit){
         .name = copy_text(p, name),
         .ops = copy_text(p, ops.text ? ops.text : "copy"),
-        .sites = first ? first->sites : NULL,
-        .n_sites = first ? first->n_sites : 0,
+        .sites = tgi_arena_copy(&p->arena, kernels.sites,
+                                (kernels.n_sites + 1) * sizeof(tg_site)),
+        .n_sites = kernels.n_sites,
         .element_bytes = unit->work.element_bytes};
     const bool is_good = !ops.failed && unit->description.name &&
-                         unit->description.ops && (unit->site || !main_site);
+                         unit->description.ops && unit->description.sites &&
+                         (unit->site || !kernels.n_sites);
     tgi_strbuf_deinit(&ops);
-    p->n_units++;
     return is_good;
 }
 

@@ -216,13 +216,23 @@ static void add_sample(const tgi_profile_sample *s, int n_threads)
 /* -- Interface ------------------------------------------------------------- */
 
 tgi_profile_trace *tgi_profile_trace_get(const tgi_profile_key *key,
+                                         tgi_profile_trace **cached,
                                          bool *out_is_new)
 {
     pthread_mutex_lock(&profile.lock);
-    tgi_profile_trace *trace = find_trace(key);
-    *out_is_new = !trace;
-    if (!trace)
-        trace = add_trace(key);
+    tgi_profile_trace *trace = *cached;
+    *out_is_new = false;
+    if (!trace || trace->generation != profile.generation) {
+        if (trace)
+            trace_release(trace);
+        trace = find_trace(key);
+        *out_is_new = !trace;
+        if (!trace)
+            trace = add_trace(key);
+        if (trace)
+            trace->n_refs++; /* of *cached */
+        *cached = trace;
+    }
     if (trace)
         trace->n_refs++;
     pthread_mutex_unlock(&profile.lock);
@@ -244,14 +254,6 @@ void tgi_profile_trace_release(tgi_profile_trace *trace)
     pthread_mutex_lock(&profile.lock);
     trace_release(trace);
     pthread_mutex_unlock(&profile.lock);
-}
-
-bool tgi_profile_trace_is_stale(const tgi_profile_trace *trace)
-{
-    pthread_mutex_lock(&profile.lock);
-    const bool is_stale = trace->generation != profile.generation;
-    pthread_mutex_unlock(&profile.lock);
-    return is_stale;
 }
 
 void tgi_profile_describe(tgi_profile_trace *trace, const char *reason,

@@ -120,16 +120,15 @@ typedef struct tgi_profile_key {
 
 /*
  * The trace of this key in the current profile, referenced once more; NULL if
- * the profile is full or out of memory. *out_is_new: the caller may describe it
- * with tgi_profile_describe.
+ * the profile is full or out of memory. *cached, NULL at first, remembers it for
+ * the next call with this key; it is to be released. *out_is_new: the caller may
+ * describe it with tgi_profile_describe.
  */
 tgi_profile_trace *tgi_profile_trace_get(const tgi_profile_key *key,
+                                         tgi_profile_trace **cached,
                                          bool *out_is_new);
 tgi_profile_trace *tgi_profile_trace_retain(tgi_profile_trace *trace);
 void tgi_profile_trace_release(tgi_profile_trace *trace);
-
-/* True if the trace belongs to a profile that has been replaced or cleared. */
-bool tgi_profile_trace_is_stale(const tgi_profile_trace *trace);
 
 /* Sets the reason, and adds times of phases. */
 void tgi_profile_describe(tgi_profile_trace *trace, const char *reason,

@@ -55,7 +55,10 @@ static tgi_profile_trace *get_trace(const char *function, size_t number,
                                     bool *is_new)
 {
     const tgi_profile_key key = {function, number, {"file.c", 3}};
-    return tgi_profile_trace_get(&key, is_new);
+    tgi_profile_trace *cached = NULL;
+    tgi_profile_trace *trace = tgi_profile_trace_get(&key, &cached, is_new);
+    tgi_profile_trace_release(cached);
+    return trace;
 }
 
 static const tg_site sites[] = {{"a.c", 1}, {"b.c", 2}};
@@ -140,13 +143,34 @@ Test(profile, a_trace_outlives_its_profile_while_it_is_used)
     tgi_profile_begin();
     tgi_profile_trace *old = get_trace("f", 1, &is_new);
     tgi_profile_begin();
-    cr_assert(tgi_profile_trace_is_stale(old));
     tgi_profile_add_call(old, &(tgi_profile_call){.total_ns = 1});
     tgi_profile_trace *now = get_trace("f", 1, &is_new);
-    cr_assert(is_new && now != old && !tgi_profile_trace_is_stale(now));
+    cr_assert(is_new && now != old);
     cr_assert_eq(now->n_calls, 0);
     tgi_profile_trace_release(old);
     tgi_profile_trace_release(now);
+    tgi_profile_end();
+    tgi_profile_clear();
+    check_nothing_is_alive();
+}
+
+Test(profile, a_cached_trace_is_replaced_with_its_profile)
+{
+    bool is_new;
+    const tgi_profile_key key = {"f", 1, {NULL, 0}};
+    tgi_profile_trace *cached = NULL;
+    tgi_profile_begin();
+    tgi_profile_trace *a = tgi_profile_trace_get(&key, &cached, &is_new);
+    cr_assert(is_new && a == cached);
+    tgi_profile_trace *b = tgi_profile_trace_get(&key, &cached, &is_new);
+    cr_assert(!is_new && b == a);
+    tgi_profile_clear();
+    tgi_profile_trace *c = tgi_profile_trace_get(&key, &cached, &is_new);
+    cr_assert(is_new && c != a && c == cached);
+    tgi_profile_trace_release(a);
+    tgi_profile_trace_release(b);
+    tgi_profile_trace_release(c);
+    tgi_profile_trace_release(cached);
     tgi_profile_end();
     tgi_profile_clear();
     check_nothing_is_alive();

@@ -517,6 +517,7 @@ void tgi_concrete_unhold(tg_concrete *c)
     tgi_free(c->arg_param);
     tgi_free(c->param_arg);
     tgi_free(c->name);
+    tgi_profile_trace_release(c->profile);
     tgi_context_unref(c->ctx);
     tgi_free(c);
     tgi_live_add(TGI_LIVE_CONCRETE, -1);

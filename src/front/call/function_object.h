@@ -59,6 +59,7 @@ struct tg_concrete {
     tg_site site;      /* of the call that traced it */
     tg_retrace reason; /* of the trace; set when it enters the table */
     uint64_t phase_ns[TGI_N_PHASES]; /* TRACE and PASSES */
+    tgi_profile_trace *profile; /* of tgi_profile_trace_get, or NULL */
 };
 
 /* Keeps what a compile needs, but not the variables: they end with the last

@@ -527,11 +527,11 @@ run_launch(tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
 /* -- Profiled runs --------------------------------------------------------- */
 
 /* The trace in the current profile, referenced; NULL if it is not recorded. */
-static tgi_profile_trace *profile_trace(const tg_concrete *c)
+static tgi_profile_trace *profile_trace(tg_concrete *c)
 {
     bool is_new;
     const tgi_profile_key key = {c->name, c->number, c->site};
-    tgi_profile_trace *trace = tgi_profile_trace_get(&key, &is_new);
+    tgi_profile_trace *trace = tgi_profile_trace_get(&key, &c->profile, &is_new);
     if (trace && is_new) {
         tgi_strbuf reason = {0};
         tgi_retrace_print(&c->reason, &reason);
@@ -544,7 +544,7 @@ static tgi_profile_trace *profile_trace(const tg_concrete *c)
 
 TGI_NOINLINE static tg_status run_profiled(tgi_launch *launch)
 {
-    const tg_concrete *c = launch->concrete;
+    tg_concrete *c = launch->concrete;
     const bool is_profiling = tgi_profile_mode_has(TGI_PROFILING);
     tgi_profile_trace *trace = is_profiling ? profile_trace(c) : NULL;
     tgi_profile_call call = {.n_threads = 1};

@@ -464,11 +464,11 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
         return status;
     }
     tgi_trace_end(t);
-    tgi_log_write(&function->ctx->log, TG_LOG_DEBUG, TGI_LOG_TRACE,
-                  "%s:%d: traced %s: %u node%s, %u after passes",
+    tgi_log_write(&function->ctx->log, TG_LOG_INFO, TGI_LOG_TRACE,
+                  "%s:%d: traced %s: %u node%s, %u after passes, in %.2f ms",
                   site.file ? site.file : "?", site.line, function->name,
                   c->traced->n_nodes, TGI_PLURAL(c->traced->n_nodes),
-                  c->graph->n_nodes);
+                  c->graph->n_nodes, 1e-6 * (double)(end - begin));
     *out_concrete = c;
     return TG_OK;
 }

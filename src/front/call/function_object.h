@@ -51,6 +51,7 @@ struct tg_concrete {
     tgi_runner_pool runners;
     tgi_variant_table variants;
     atomic_bool has_warned_size; /* that it has too many nodes to compile */
+    atomic_bool has_logged_interpreted;
     unsigned dump_number;        /* in the file names of its dumps */
 
     uint64_t last_use; /* tick of the function; guarded by its lock */

@@ -71,6 +71,20 @@ static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
     return TG_OK;
 }
 
+/* Logs once for a trace that, and why, it is interpreted. Failed compiles have
+   been logged as warnings. */
+static void log_interpreted(tg_concrete *c, bool is_stopgap)
+{
+    const bool is_off = c->ctx->jit == TGI_JIT_OFF;
+    if ((is_off || is_stopgap) &&
+        !atomic_exchange(&c->has_logged_interpreted, true))
+        tgi_log_write(&c->ctx->log, TG_LOG_INFO, TGI_LOG_JIT,
+                      "%s:%d: %s: interpreted%s",
+                      c->site.file ? c->site.file : "?", c->site.line, c->name,
+                      is_off ? ": the option jit (TGJIT_JIT) is off"
+                             : " until it is compiled in the background");
+}
+
 static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
                              int64_t *values, bool is_eager)
 {
@@ -84,6 +98,7 @@ static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
                               tgi_compile_budget(c, is_eager, bytes)));
     if (runner->native)
         return TG_OK;
+    log_interpreted(c, runner->is_stopgap);
     return tgi_interp_create(c->graph, runner->symbols, &c->ctx->host,
                              c->ctx->memory_limit, &runner->interp);
 }

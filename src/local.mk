@@ -185,6 +185,8 @@ libtgjit_core_la_SOURCES += \
 libtgjit_core_la_SOURCES += \
 	src/interp/interp.c \
 	src/interp/interp.h \
+	src/interp/interp_check.c \
+	src/interp/interp_check.h \
 	src/interp/interp_instance.h \
 	src/interp/interp_place.c \
 	src/interp/interp_prepare.c \

@@ -20,6 +20,7 @@ unit_tests = \
 	tests/api/test_bundle_define \
 	tests/api/test_call \
 	tests/api/test_checkpoint \
+	tests/api/test_checks \
 	tests/api/test_context \
 	tests/api/test_control \
 	tests/api/test_control_carried \

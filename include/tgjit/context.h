@@ -75,6 +75,10 @@ typedef struct tg_context_options {
                                a file, as JSON if it ends with ".json" */
     const char *trace_file; /* TGJIT_TRACE: a file for the timeline of all calls
                                (profile.h) */
+
+    const char *check; /* TGJIT_CHECK: "nan,inf": a call fails with
+                          TG_ERROR_ASSERT at the first operation that makes a
+                          NaN or an infinity; all calls are interpreted */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)

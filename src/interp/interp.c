@@ -14,6 +14,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/live.h"
+#include "interp/interp_check.h"
 #include "interp/interp_instance.h"
 #include "profile/timeline.h"
 #include "runtime/host.h"
@@ -23,6 +24,7 @@ struct tgi_interp {
     tgi_host host;
     char *memory; /* temporaries of all instances */
     int64_t bytes;
+    unsigned checks; /* TGI_CHECK_… */
 };
 
 /* -- Instances ------------------------------------------------------------- */
@@ -194,6 +196,11 @@ void tgi_interp_destroy(tgi_interp *interp)
         tgi_buffer_free(interp->memory, (size_t)interp->bytes);
     tgi_free(interp);
     tgi_live_add(TGI_LIVE_INTERP, -1);
+}
+
+void tgi_interp_set_checks(tgi_interp *interp, unsigned kinds)
+{
+    interp->checks = kinds;
 }
 
 /* -- Queries --------------------------------------------------------------- */
@@ -414,6 +421,8 @@ run_steps(tgi_interp *interp, void *const *params, void *const *results,
             TGI_TRY(run_timed_step(interp, instance, step, times));
         else
             TGI_TRY(run_step(interp, instance, step));
+        if (interp->checks)
+            TGI_TRY(tgi_interp_check_step(instance, step, interp->checks));
         if (next)
             instance = next;
         else

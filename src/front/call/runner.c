@@ -75,14 +75,15 @@ static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
    been logged as warnings. */
 static void log_interpreted(tg_concrete *c, bool is_stopgap)
 {
-    const bool is_off = c->ctx->jit == TGI_JIT_OFF;
+    const bool is_off = c->ctx->jit == TGI_JIT_OFF || c->ctx->checks;
     if ((is_off || is_stopgap) &&
         !atomic_exchange(&c->has_logged_interpreted, true))
         tgi_log_write(&c->ctx->log, TG_LOG_INFO, TGI_LOG_JIT,
                       "%s:%d: %s: interpreted%s",
                       c->site.file ? c->site.file : "?", c->site.line, c->name,
-                      is_off ? ": the option jit (TGJIT_JIT) is off"
-                             : " until it is compiled in the background");
+                      c->ctx->checks ? ": the option check (TGJIT_CHECK) is set"
+                      : is_off       ? ": the option jit (TGJIT_JIT) is off"
+                               : " until it is compiled in the background");
 }
 
 static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
@@ -99,8 +100,10 @@ static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
     if (runner->native)
         return TG_OK;
     log_interpreted(c, runner->is_stopgap);
-    return tgi_interp_create(c->graph, runner->symbols, &c->ctx->host,
-                             c->ctx->memory_limit, &runner->interp);
+    TGI_TRY(tgi_interp_create(c->graph, runner->symbols, &c->ctx->host,
+                              c->ctx->memory_limit, &runner->interp));
+    tgi_interp_set_checks(runner->interp, c->ctx->checks);
+    return TG_OK;
 }
 
 tg_status tgi_runner_create(tg_concrete *c, const int64_t *symbols,

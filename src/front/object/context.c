@@ -14,6 +14,7 @@
 #include "front/object/context_object.h"
 #include "front/object/variable_object.h"
 #include "front/profile/profile_session.h"
+#include "interp/interp.h"
 #include "jit.h"
 #include "pass/pass.h"
 
@@ -34,6 +35,12 @@ static const tgi_keyword jit_keywords[] = {
     {"auto", TGI_JIT_AUTO, 0},
     {"off", TGI_JIT_OFF, 0},
     {"required", TGI_JIT_REQUIRED, 0},
+    {NULL, 0, 0},
+};
+
+static const tgi_keyword check_keywords[] = {
+    {"nan", TGI_CHECK_NAN, 0},
+    {"inf", TGI_CHECK_INF, 0},
     {NULL, 0, 0},
 };
 
@@ -97,6 +104,7 @@ enum {
     INSTRUMENT,
     GRAIN,
     SCHEDULE_SEED,
+    CHECK,
     SETTINGS
 };
 
@@ -140,6 +148,8 @@ static const tgi_setting settings[SETTINGS] = {
     [SCHEDULE_SEED] = {.variable = "TGJIT_SCHEDULE_SEED",
                        .kind = TGI_SETTING_NUMBER,
                        .max = INT32_MAX},
+    [CHECK] = {OPTION(check), "TGJIT_CHECK", TGI_SETTING_KEYWORDS,
+               check_keywords},
 };
 
 /* Reads all settings; the log first, for warnings about the others. */
@@ -248,6 +258,9 @@ static tg_status context_create(const tg_context_options *options,
     ctx->verifies = values[VERIFY] != 0;
     ctx->explain = (unsigned)values[EXPLAIN];
     ctx->dump = (unsigned)values[DUMP];
+    ctx->checks = (unsigned)values[CHECK];
+    if (ctx->checks) /* a NaN of constants is an operation's, too */
+        ctx->skip_passes |= UINT32_C(1) << TGI_PASS_fold;
     ctx->jit = (unsigned)values[JIT];
     ctx->is_eager =
         ctx->jit == TGI_JIT_REQUIRED || values[COMPILE] == COMPILE_EAGER;

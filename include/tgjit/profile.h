@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * profile.h - where the time of calls goes: per kernel, per trace of a function,
- * and as a timeline. docs/PROFILING.md has a worked session.
+ * profile.h - where the time of calls goes: per kernel, per trace of a
+ * function, and as a timeline. docs/PROFILING.md has a worked session.
  *
  *     tg_profile_start(NULL);
  *     ... calls ...
@@ -43,9 +43,10 @@ TG_API TG_MUST_CHECK tg_status
 tg_profile_start(const tg_profile_options *options);
 
 /*
- * Ends the profile, which can still be read, and completes the timeline.
- * TG_ERROR_FILE if the timeline is incomplete, such as on a full disk. Nothing
- * happens if there is no profile.
+ * Ends the profile, which can still be read, and completes the timeline of
+ * tg_profile_start (that of TGJIT_TRACE goes on until exit). TG_ERROR_FILE if
+ * the timeline is incomplete, such as on a full disk. Nothing happens if there
+ * is no profile.
  */
 TG_API tg_status tg_profile_stop(void);
 

@@ -2,8 +2,8 @@
 /*
  * roof.c - see roof.h. Both measurements run on a team, as kernels do: y += a x
  * over arrays of several sizes, which loads two elements and stores one, and
- * independent chains of fma in registers. Each thread times itself, and its best
- * round counts, so that other processes disturb little.
+ * independent chains of fma in registers. Each thread times itself, and its
+ * best round counts, so that other processes disturb little.
  */
 #include "run/roof.h"
 

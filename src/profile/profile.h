@@ -120,9 +120,9 @@ typedef struct tgi_profile_key {
 
 /*
  * The trace of this key in the current profile, referenced once more; NULL if
- * the profile is full or out of memory. *cached, NULL at first, remembers it for
- * the next call with this key; it is to be released. *out_is_new: the caller may
- * describe it with tgi_profile_describe.
+ * the profile is full or out of memory. *cached, NULL at first, remembers it
+ * for the next call with this key; it is to be released. *out_is_new: the
+ * caller may describe it with tgi_profile_describe.
  */
 tgi_profile_trace *tgi_profile_trace_get(const tgi_profile_key *key,
                                          tgi_profile_trace **cached,

@@ -468,7 +468,7 @@ Test(tiers, a_child_forked_during_a_compile_works, .timeout = 120)
 
 /* -- The log of a user who asks which it was ------------------------------- */
 
-/* Calls add_up twice in a session of its own; its log contains `wanted` once. */
+/* Calls add_up twice in a session of its own, whose log has `wanted` once. */
 static void check_logged(tg_context_options options, const char *wanted)
 {
     session s;

@@ -531,7 +531,8 @@ static tgi_profile_trace *profile_trace(tg_concrete *c)
 {
     bool is_new;
     const tgi_profile_key key = {c->name, c->number, c->site};
-    tgi_profile_trace *trace = tgi_profile_trace_get(&key, &c->profile, &is_new);
+    tgi_profile_trace *trace =
+        tgi_profile_trace_get(&key, &c->profile, &is_new);
     if (trace && is_new) {
         tgi_strbuf reason = {0};
         tgi_retrace_print(&c->reason, &reason);

@@ -4,13 +4,12 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "base/at_fork.h"
 #include "base/error.h"
 #include "base/versioned.h"
 #include "front/profile/profile_report.h"
@@ -43,6 +42,19 @@ static char *make_report(tg_profile_format format)
     return tgi_strbuf_take(&r.text);
 }
 
+/* -- State ----------------------------------------------------------------- */
+
+/* Without a lock: the store and the timeline have theirs. */
+static struct {
+    atomic_bool has_profile, has_timeline; /* of settings, or had one */
+    atomic_bool owns_timeline;             /* tg_profile_start has opened it */
+    /* If has_profile: where the report goes, and the process that writes it. A
+       forked child does not. */
+    int fd;
+    tg_profile_format format;
+    pid_t writer;
+} session;
+
 /* -- Public functions ------------------------------------------------------ */
 
 tg_status tg_profile_start(const tg_profile_options *user_options)
@@ -51,8 +63,9 @@ tg_status tg_profile_start(const tg_profile_options *user_options)
     tg_profile_options options;
     tg_status status = tgi_versioned_read(&options, sizeof(options),
                                           user_options, "tg_profile_options");
-    if (!status && options.trace_file)
-        status = tgi_timeline_open(options.trace_file);
+    if (!status && options.trace_file &&
+        !(status = tgi_timeline_open(options.trace_file)))
+        atomic_store(&session.owns_timeline, true);
     if (!status)
         tgi_profile_begin();
     tgi_api_leave(frame);
@@ -63,7 +76,10 @@ tg_status tg_profile_stop(void)
 {
     tgi_api_frame frame = tgi_api_enter(NULL, __func__);
     tgi_profile_end();
-    const tg_status status = tgi_timeline_close();
+    /* One that TGJIT_TRACE has opened goes on until exit. */
+    const tg_status status = atomic_exchange(&session.owns_timeline, false)
+                                 ? tgi_timeline_close()
+                                 : TG_OK;
     tgi_api_leave(frame);
     return status;
 }
@@ -88,21 +104,6 @@ char *tg_profile_report(tg_profile_format format)
 
 /* -- Sessions -------------------------------------------------------------- */
 
-static struct {
-    pthread_mutex_t lock;
-    bool has_profile, has_timeline; /* or had one */
-    int fd;                         /* of the report, if has_profile */
-    tg_profile_format format;
-} session = {.lock = PTHREAD_MUTEX_INITIALIZER};
-
-/* The parent writes the report. */
-static void forget_in_child(void)
-{
-    session.fd = -1;
-}
-
-TGI_LOCK_ACROSS_FORK(&session.lock, forget_in_child())
-
 /* What a full disk refuses is lost: there is nobody to tell. */
 static void write_text(int fd, const char *text)
 {
@@ -121,7 +122,7 @@ static void write_text(int fd, const char *text)
 static void write_report_at_exit(void)
 {
     tgi_profile_end();
-    if (session.fd < 0)
+    if (getpid() != session.writer)
         return;
     char *text = make_report(session.format);
     if (text)
@@ -136,11 +137,11 @@ static bool ends_with(const char *text, const char *end)
     return n >= n_end && strcmp(text + n - n_end, end) == 0;
 }
 
-/* Lock held. */
 static tg_status begin_profile(const char *target)
 {
     const bool is_json = strcmp(target, "json") == 0;
     session.fd = STDERR_FILENO;
+    session.writer = getpid();
     session.format = is_json || ends_with(target, ".json") ? TG_PROFILE_JSON
                                                            : TG_PROFILE_TABLE;
     if (!is_json && strcmp(target, "table") != 0)
@@ -150,26 +151,29 @@ static tg_status begin_profile(const char *target)
         return tgi_error_file("create", target, errno);
     if (atexit(write_report_at_exit) != 0)
         return tgi_error_memory();
-    session.has_profile = true;
     tgi_profile_begin();
     return TG_OK;
 }
 
+/* Calls `begin` unless it has succeeded before, as *has_begun says. */
+static tg_status begin_once(atomic_bool *has_begun,
+                            tg_status (*begin)(const char *text),
+                            const char *text)
+{
+    if (atomic_exchange(has_begun, true))
+        return TG_OK;
+    const tg_status status = begin(text);
+    if (status)
+        atomic_store(has_begun, false);
+    return status;
+}
+
 tg_status tgi_profile_session_begin(const char *target)
 {
-    pthread_mutex_lock(&session.lock);
-    const tg_status status =
-        session.has_profile ? TG_OK : begin_profile(target);
-    pthread_mutex_unlock(&session.lock);
-    return status;
+    return begin_once(&session.has_profile, begin_profile, target);
 }
 
 tg_status tgi_timeline_session_begin(const char *path)
 {
-    pthread_mutex_lock(&session.lock);
-    const tg_status status =
-        session.has_timeline ? TG_OK : tgi_timeline_open(path);
-    session.has_timeline |= !status;
-    pthread_mutex_unlock(&session.lock);
-    return status;
+    return begin_once(&session.has_timeline, tgi_timeline_open, path);
 }

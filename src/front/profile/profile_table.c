@@ -127,7 +127,8 @@ static void print_units(const tgi_profile_view *view, const tgi_roof *roof,
         print_unit(all.data[i], roof, total_ns, out);
     print_rest("barriers", barrier_ns, total_ns, out);
     print_rest("host calls, prints", host_ns, total_ns, out);
-    print_rest("starting threads, locks, copying results", other_ns, total_ns, out);
+    print_rest("starting threads, locks, copying results", other_ns, total_ns,
+               out);
     tgi_vec_deinit(&all);
 }
 

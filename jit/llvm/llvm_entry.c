@@ -149,12 +149,12 @@ static LLVMValueRef memo_is_stale(tgi_llvm_entry *n, tgi_memo_id memo)
 }
 
 /*
- * Calls frame->step_done, if it is set, for step `step`. Without a profile this
- * is a load and a branch that is never taken, about 0.3 ns; the call itself is
- * out of the way. So profiled runs need no second compile. A program with one
- * kernel has no hooks: the call is timed as a whole.
+ * Calls frame->step_done, if it is set, for the current step. Without a profile
+ * this is a load and a branch that is never taken, about 0.3 ns; the call
+ * itself is out of the way. So profiled runs need no second compile. A program
+ * with one kernel has no hooks: the call is timed as a whole.
  */
-static void emit_step_hook(tgi_llvm_entry *n, size_t step)
+static void emit_step_hook(tgi_llvm_entry *n)
 {
     const tgi_llvm_program *program = n->k.program;
     if (!program->has_step_hooks)
@@ -169,7 +169,7 @@ static void emit_step_hook(tgi_llvm_entry *n, size_t step)
                           LLVMBuildIsNotNull(n->k.b, hook, ""));
     tgi_llvm_branch_is_unlikely(&branch);
     LLVMValueRef arguments[] = {n->frame, n->thread,
-                                tgi_llvm_const_i64(program, (int64_t)step)};
+                                tgi_llvm_const_i64(program, (int64_t)n->step)};
     LLVMBuildCall2(n->k.b, type, hook, arguments, 3, "");
     tgi_llvm_branch_end(&n->k, &branch);
 }
@@ -196,7 +196,7 @@ static void emit_kernel_step(tgi_llvm_entry *n, uint32_t number)
     if (!tgi_memo_id_is_none(memo))
         tgi_llvm_branch_begin(&n->k, &branch, memo_is_stale(n, memo));
     emit_kernel_call(n, number);
-    emit_step_hook(n, n->step); /* not if the kernel is skipped */
+    emit_step_hook(n); /* not if the kernel is skipped */
     if (!tgi_memo_id_is_none(memo))
         tgi_llvm_branch_end(&n->k, &branch);
 }
@@ -245,7 +245,7 @@ void tgi_llvm_barrier_emit(tgi_llvm_entry *n)
     LLVMBuildCall2(n->k.b, type,
                    tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BARRIER),
                    &n->frame, 1, "");
-    emit_step_hook(n, n->step);
+    emit_step_hook(n);
     tgi_llvm_branch_end(&n->k, &branch);
 }
 
@@ -349,13 +349,13 @@ static void emit_all_steps(tgi_llvm_entry *n)
         n->step = i;
         if (is_straightline(n, i)) {
             i = emit_straightline_group(n, i) - 1;
-            emit_step_hook(n, n->step);
+            emit_step_hook(n);
             continue;
         }
         if (step->kind == TGI_STEP_LOOP &&
             tgi_loops_control(loops, step->control)->is_straightline) {
             i = emit_straightline_loop(n, i) - 1;
-            emit_step_hook(n, n->step);
+            emit_step_hook(n);
             continue;
         }
         switch ((tgi_loop_step_kind)step->kind) {
@@ -373,7 +373,7 @@ static void emit_all_steps(tgi_llvm_entry *n)
             break;
         case TGI_STEP_HOST:
             emit_host_step(n, tgi_host_id_index(step->host));
-            emit_step_hook(n, i);
+            emit_step_hook(n);
             has_host = true;
             break;
         case TGI_STEP_LOOP:

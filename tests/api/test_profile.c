@@ -167,18 +167,17 @@ Test(profile, kernels_have_lines_counts_and_work)
     end_profile(&s);
 }
 
-/* Kernels, barriers, host steps and the rest are the time of the calls; kernels
-   of milliseconds are at least 90 % of it. */
-static void check_sums(int threads)
+/*
+ * Kernels, barriers, host steps and the rest are the time of the calls; kernels
+ * of milliseconds are at least 90 % of it on one thread. Other processes may
+ * interrupt this one anywhere, so one of several attempts must show it.
+ */
+static bool sums_agree(session *s, tg_function *f, int threads)
 {
-    session s;
     struct timespec begin, end;
-    begin_compiled(&s, threads);
-    tg_function *f = tg_function_create(s.ctx, network, NULL, NULL);
-    call_network(&s, f, 512, 1); /* compiles */
     cr_assert_eq(tg_profile_start(NULL), TG_OK);
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    call_network(&s, f, 512, 20);
+    call_network(s, f, 512, 4);
     clock_gettime(CLOCK_MONOTONIC, &end);
     cr_assert_eq(tg_profile_stop(), TG_OK);
     const double wall = 1e9 * (double)(end.tv_sec - begin.tv_sec) +
@@ -188,13 +187,27 @@ static void check_sums(int threads)
     const double kernels = sum_of_kernels(trace, "total_ns");
     const double parts = kernels + number(trace, "barrier_ns") +
                          number(trace, "host_ns") + number(trace, "other_ns");
-    cr_assert_leq(total, wall);
-    cr_assert_geq(total, 0.9 * wall, "%g of %g", total, wall);
-    cr_assert_geq(parts, 0.9 * total, "%g of %g", parts, total);
-    cr_assert_leq(parts, 1.1 * total, "%g of %g", parts, total);
-    if (threads == 1)
-        cr_assert_geq(kernels, 0.9 * total, "%g of %g", kernels, total);
     json_decref(json);
+    cr_assert_leq(total, wall);
+    /* Of kernels between two barriers, different threads may be slowest. */
+    if (threads == 1)
+        cr_assert(parts > 0.999 * total && parts < 1.001 * total, "%g of %g",
+                  parts, total);
+    return total >= 0.9 * wall && parts >= 0.9 * total &&
+           parts <= 1.1 * total && (threads > 1 || kernels >= 0.9 * total);
+}
+
+static void check_sums(int threads)
+{
+    enum { ATTEMPTS = 20 };
+    session s;
+    begin_compiled(&s, threads);
+    tg_function *f = tg_function_create(s.ctx, network, NULL, NULL);
+    call_network(&s, f, 512, 1); /* compiles */
+    int attempt = 0;
+    while (attempt < ATTEMPTS && !sums_agree(&s, f, threads))
+        attempt++;
+    cr_assert_lt(attempt, ATTEMPTS);
     tg_function_release(f);
     end_profile(&s);
 }

@@ -205,12 +205,14 @@ static tg_status begin_session(tg_status (*begin)(const char *text),
                                const tgi_log *log)
 {
     const char *text = tgi_setting_text(option, variable);
+    tgi_error_copy before;
+    tgi_error_save(&before);
     const tg_status status = text ? begin(text) : TG_OK;
     if (!status || option)
         return status;
     tgi_log_write(log, TG_LOG_WARN, TGI_LOG_CONFIG, "%s: %s", variable,
                   tg_error_last()->message);
-    tg_error_clear();
+    tgi_error_restore(&before);
     return TG_OK;
 }
 

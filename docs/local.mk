@@ -17,6 +17,7 @@ dist_doc_DATA += \
 	docs/NUMERICS.md \
 	docs/OPS.md \
 	docs/PERFORMANCE.md \
+	docs/PROFILING.md \
 	docs/SCHEDULES.md \
 	docs/STYLE.md \
 	docs/TRAINING.md \
@@ -25,6 +26,7 @@ dist_doc_DATA += \
 dist_man_MANS = \
 	docs/man/tgjit-bench.1 \
 	docs/man/tgjit-cache.1 \
+	docs/man/tgjit-profile.3 \
 	docs/man/tgjit.3
 
 # Prints docs/OPS.md from src/ir/op.def; tests/scripts/check-ops-doc.sh compares

@@ -18,6 +18,7 @@ examples = \
 	examples/newton \
 	examples/ode_fit \
 	examples/power_iteration \
+	examples/profile_kmeans \
 	examples/readme \
 	examples/retrace \
 	examples/running_stats \
@@ -40,6 +41,7 @@ examples_mlp_train_LDADD = $(example_ldadd)
 examples_newton_LDADD = $(example_ldadd)
 examples_ode_fit_LDADD = $(example_ldadd)
 examples_power_iteration_LDADD = $(example_ldadd)
+examples_profile_kmeans_LDADD = $(example_ldadd)
 examples_readme_LDADD = $(example_ldadd)
 examples_retrace_LDADD = $(example_ldadd)
 examples_running_stats_LDADD = $(example_ldadd)

@@ -31,6 +31,7 @@ topicinclude_HEADERS = \
 	include/tgjit/ops_random.h \
 	include/tgjit/ops_statistics.h \
 	include/tgjit/optimiser.h \
+	include/tgjit/profile.h \
 	include/tgjit/result.h \
 	include/tgjit/schedules.h \
 	include/tgjit/scope.h \

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "cache/code_cache.h"
 #include "codegen/plugin.h"
+#include "profile/timeline.h"
 
 typedef struct job {
     const tgi_loops *loops;
@@ -26,6 +27,15 @@ void tgi_jit_report_stage(const tgi_jit_options *options, const char *stage,
 {
     if (text && tgi_jit_wants_stage(options, stage))
         options->observe_stage(stage, text, options->user);
+}
+
+/* Adds the time since `begin` to a phase of the stats and to the timeline. */
+static void end_phase(const job *j, tgi_profile_phase phase, uint64_t begin)
+{
+    const uint64_t end = tgi_clock_ns();
+    j->options->stats->phase_ns[phase] += end - begin;
+    tgi_timeline_add("compile", tgi_profile_phase_names[phase], j->loops->name,
+                     begin, end);
 }
 
 /* -- Code generator -------------------------------------------------------- */
@@ -65,7 +75,9 @@ static tg_status load_generated(job *j, const tgi_codegen *codegen,
     if (!is_good)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "cannot compile '%s': %s",
                  j->loops->name, codegen->error);
+    const uint64_t begin = tgi_clock_ns();
     TGI_TRY(tgi_code_create(codegen, out_code));
+    end_phase(j, TGI_PHASE_LOAD, begin);
     log_compile(j, codegen);
     if (j->options->disk_cache && j->key.n)
         save_to_disk(j, codegen);
@@ -80,8 +92,11 @@ static tg_status generate_code(job *j, tgi_code **out_code)
     if (!plugin)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE, "%s", reason);
     tgi_codegen codegen = {0};
+    const uint64_t begin = tgi_clock_ns();
     const bool is_good =
         tgi_plugin_compile(plugin, j->loops, &j->request, &codegen);
+    end_phase(j, TGI_PHASE_CODEGEN, begin);
+    j->options->stats->source = TGI_CODE_COMPILED;
     tg_status status = load_generated(j, &codegen, is_good, out_code);
     plugin->dispose(&codegen);
     tgi_plugin_release();
@@ -118,7 +133,12 @@ static tgi_code *load_from_disk(job *j)
 static tg_status load_or_generate(void *user, tgi_code **out_code)
 {
     job *j = user;
+    const uint64_t begin = tgi_clock_ns();
     *out_code = j->options->disk_cache ? load_from_disk(j) : NULL;
+    if (*out_code) {
+        end_phase(j, TGI_PHASE_LOAD, begin);
+        j->options->stats->source = TGI_CODE_FROM_DISK;
+    }
     return *out_code || j->cached_only ? TG_OK : generate_code(j, out_code);
 }
 
@@ -132,6 +152,7 @@ tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
                          .vector_bits = options->vector_bits,
                          .verify = options->verifies,
                          .instruments = options->instruments,
+                         .has_step_hooks = !tgi_loops_are_single(loops),
                          .wants_ir = tgi_jit_wants_stage(options, "ir") ||
                                      tgi_jit_wants_stage(options, "ir-after"),
                          .wants_assembly = tgi_jit_wants_stage(options, "asm"),
@@ -147,6 +168,7 @@ tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
         return cached_only ? TG_OK : generate_code(&j, out_code);
     }
     tgi_code_key(loops, &j.request, &j.key);
+    options->stats->source = TGI_CODE_FROM_MEMORY; /* unless it is built */
     tg_status status =
         j.key.failed ? tgi_error_memory()
                      : tgi_code_cache_get(j.key.text, j.key.n, !cached_only,

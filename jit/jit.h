@@ -16,6 +16,7 @@
 #include "fuse/variant.h"
 #include "ir/graph.h"
 #include "loop/loop_pass.h"
+#include "profile/profile.h"
 #include "runtime/host.h"
 #include "target/target_names.h"
 
@@ -50,6 +51,9 @@ typedef struct tgi_jit_options {
     bool (*wants_stage)(const char *stage, void *user);
     void (*observe_stage)(const char *stage, const char *text, void *user);
     void *user;
+    /* Of the compile; set by tgi_program_create, which stores it in the
+       program. */
+    tgi_compile_stats *stats;
 } tgi_jit_options;
 
 /*
@@ -68,6 +72,8 @@ tgi_program *tgi_program_retain(tgi_program *program);
 void tgi_program_release(tgi_program *program);
 /* Bytes of memory it uses, including code shared with other programs. */
 size_t tgi_program_bytes(const tgi_program *program);
+/* How its code was made. */
+const tgi_compile_stats *tgi_program_stats(const tgi_program *program);
 
 /* -- Native: a program ready to run for one set of extents ----------------- */
 
@@ -98,6 +104,14 @@ tg_status tgi_native_bind(tgi_native *native, void *const *params,
 /* Runs it on one thread or a team. The caller holds the locks of variables and
    has set the floating-point mode. */
 tg_status tgi_native_run(tgi_native *native);
+
+/*
+ * The same, timed: adds events to the timeline, and the times of kernels to
+ * `call`, whose samples are valid until the next run. `trace`, which may be
+ * NULL, has the units.
+ */
+tg_status tgi_native_run_profiled(tgi_native *native, tgi_profile_trace *trace,
+                                  tgi_profile_call *call);
 
 /* Identifies the contents of a variable: different contents have different
    ids. */

@@ -39,6 +39,8 @@ libtgjit_core_la_SOURCES += \
 	jit/loop/id.h \
 	jit/loop/inst_cost.c \
 	jit/loop/inst_cost.h \
+	jit/loop/kernel_work.c \
+	jit/loop/kernel_work.h \
 	jit/loop/leb128.h \
 	jit/loop/loop_pass.c \
 	jit/loop/loop_pass.h \
@@ -114,6 +116,7 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse/fuse_place.c \
 	jit/fuse/fuse_reduction_epilogue.c \
 	jit/fuse/fuse_region.c \
+	jit/fuse/fuse_sites.c \
 	jit/fuse/fuse_state.h \
 	jit/fuse/fuse_steps.c \
 	jit/fuse/fuse_steps.h \
@@ -182,6 +185,11 @@ libtgjit_core_la_SOURCES += \
 
 libtgjit_core_la_SOURCES += \
 	jit/run/native.c \
+	jit/run/native_object.h \
+	jit/run/native_profile.c \
+	jit/run/native_profile.h \
+	jit/run/roof.c \
+	jit/run/roof.h \
 	jit/run/work_share.c \
 	jit/run/work_share.h
 

@@ -12,6 +12,7 @@
 #include "loop/loop_pass.h"
 #include "memory/memory_plan.h"
 #include "object/image_debug.h"
+#include "profile/timeline.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
 
@@ -79,7 +80,9 @@ static tg_status make_loops(tgi_program *program, const int64_t *values,
     tgi_jit_options observed = *options;
     tgi_target target;
     tgi_target_init(options->cpu, options->vector_bits, &target);
+    uint64_t times[TGI_N_LOOP_PASSES] = {0};
     const tgi_loop_pass_options pass_options = {
+        .times = times,
         .log = options->log,
         .skip = options->skip_passes,
         .verifies = options->verifies,
@@ -90,6 +93,10 @@ static tg_status make_loops(tgi_program *program, const int64_t *values,
         .observe_user = &observed};
     tg_status status = tgi_loop_passes_run(program->graph, &variant,
                                            &pass_options, &program->loops);
+    for (int i = 0; i < TGI_N_LOOP_PASSES; i++)
+        program->stats.phase_ns[i < TGI_LOOP_PASS_schedule
+                                    ? TGI_PHASE_FUSE
+                                    : TGI_PHASE_SCHEDULE] += times[i];
     if (!status && tgi_jit_wants_stage(options, "fusion"))
         status = tgi_plan_print(program->loops, values, explain);
     tgi_variant_deinit(&variant);
@@ -147,9 +154,11 @@ static tg_status compile_loops(tgi_program *program,
                                const tgi_strbuf *explain)
 {
     const bool cached_only = work > options->max_work;
+    tgi_jit_options timed = *options;
+    timed.stats = &program->stats;
     if (!cached_only)
         report_loops(program, options, explain);
-    TGI_TRY(tgi_compile(program->loops, options, cached_only, &program->code));
+    TGI_TRY(tgi_compile(program->loops, &timed, cached_only, &program->code));
     if (cached_only && program->code)
         report_loops(program, options, explain);
     return TG_OK;
@@ -162,6 +171,7 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
                              tgi_program **out_program)
 {
     tgi_strbuf explain = {0};
+    const uint64_t begin = tgi_timeline_begin();
     *out_work = 0;
     *out_program = NULL;
     TGI_TRY(tgi_program_check_no_calls(graph));
@@ -184,6 +194,7 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
         tgi_error_restore(&error);
         return status;
     }
+    tgi_timeline_end("compile", graph->name, begin);
     program->entry = program->code->entry;
     *out_program = program;
     return TG_OK;
@@ -204,6 +215,11 @@ void tgi_program_release(tgi_program *program)
     tgi_graph_release(program->graph);
     tgi_free(program);
     tgi_live_add(TGI_LIVE_PROGRAM, -1);
+}
+
+const tgi_compile_stats *tgi_program_stats(const tgi_program *program)
+{
+    return &program->stats;
 }
 
 size_t tgi_program_bytes(const tgi_program *program)

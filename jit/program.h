@@ -17,6 +17,8 @@ struct tgi_program {
     tgi_loops *loops;
     tgi_code *code;   /* retained; other programs may share it */
     tgi_entry *entry; /* of `code` */
+    tgi_compile_stats stats;
+    atomic_uint reported_in; /* the generation of the profile that has them */
 };
 
 /* UNSUPPORTED if the graph or one of its regions has a CALL node: calls must be

@@ -12,12 +12,14 @@ EXTRA_DIST += \
 	src/front/file/README.md \
 	src/front/object/README.md \
 	src/front/ops/README.md \
+	src/front/profile/README.md \
 	src/front/trace/README.md \
 	src/front/train/README.md \
 	src/gradient/README.md \
 	src/interp/README.md \
 	src/ir/README.md \
 	src/pass/README.md \
+	src/profile/README.md \
 	src/recipe/README.md \
 	src/runtime/README.md \
 	src/tools/README.md
@@ -34,6 +36,7 @@ libtgjit_core_la_SOURCES += \
 	src/base/atomic_file.h \
 	src/base/checked.c \
 	src/base/checked.h \
+	src/base/clock.h \
 	src/base/dtype.c \
 	src/base/dtype.def \
 	src/base/dtype.h \
@@ -72,6 +75,15 @@ libtgjit_core_la_SOURCES += \
 	src/base/versioned.c \
 	src/base/versioned.def \
 	src/base/versioned.h
+
+# -- src/profile: profiles and timelines -------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/profile/profile.c \
+	src/profile/profile.h \
+	src/profile/profile_mode.h \
+	src/profile/timeline.c \
+	src/profile/timeline.h
 
 # -- src/ir: the op table, graphs, extents -----------------------------------
 
@@ -173,6 +185,8 @@ libtgjit_core_la_SOURCES += \
 libtgjit_core_la_SOURCES += \
 	src/interp/interp.c \
 	src/interp/interp.h \
+	src/interp/interp_check.c \
+	src/interp/interp_check.h \
 	src/interp/interp_instance.h \
 	src/interp/interp_place.c \
 	src/interp/interp_prepare.c \
@@ -368,6 +382,15 @@ libtgjit_core_la_SOURCES += \
 	src/front/data/dataset_shuffle.c \
 	src/front/data/dataset_zip.c \
 	src/front/data/iterator.c
+
+# -- src/front/profile: reports of profiles ----------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/profile/profile_api.c \
+	src/front/profile/profile_session.h \
+	src/front/profile/profile_json.c \
+	src/front/profile/profile_report.h \
+	src/front/profile/profile_table.c
 
 # -- src/front/export: ahead-of-time export ----------------------------------
 

@@ -20,6 +20,7 @@ unit_tests = \
 	tests/api/test_bundle_define \
 	tests/api/test_call \
 	tests/api/test_checkpoint \
+	tests/api/test_checks \
 	tests/api/test_context \
 	tests/api/test_control \
 	tests/api/test_control_carried \
@@ -61,6 +62,7 @@ unit_tests = \
 	tests/api/test_ops_statistics \
 	tests/api/test_optimiser \
 	tests/api/test_op_matrix \
+	tests/api/test_profile \
 	tests/api/test_result_slots \
 	tests/api/test_runner \
 	tests/api/test_safetensors \
@@ -149,6 +151,7 @@ unit_tests = \
 	tests/unit/test_pass_simplify \
 	tests/unit/test_passes \
 	tests/unit/test_pending \
+	tests/unit/test_profile_store \
 	tests/unit/test_recipes \
 	tests/unit/test_reduce_tree \
 	tests/unit/test_regions \
@@ -544,6 +547,7 @@ script_tests = \
 	tests/scripts/check-nesting.sh \
 	tests/scripts/check-ops-doc.sh \
 	tests/scripts/check-peers.sh \
+	tests/scripts/check-profile.sh \
 	tests/scripts/check-python-files.sh \
 	tests/scripts/check-random-gradients.sh \
 	tests/scripts/check-random-graphs.sh \

@@ -66,6 +66,19 @@ typedef struct tg_context_options {
 
     uint64_t seed; /* random initial values of variables derive from it and
                       from their names; see initial.h */
+
+    /* Both are process-wide: the first context that sets them decides. A file
+       that cannot be created fails tg_context_create with TG_ERROR_FILE; if the
+       environment names it, it is logged as a warning. */
+    const char *profile;    /* TGJIT_PROFILE: profiles all calls, and writes the
+                               report at exit: "table", "json" (to stderr), or
+                               a file, as JSON if it ends with ".json" */
+    const char *trace_file; /* TGJIT_TRACE: a file for the timeline of all calls
+                               (profile.h) */
+
+    const char *check; /* TGJIT_CHECK: "nan,inf": a call fails with
+                          TG_ERROR_ASSERT at the first operation that makes a
+                          NaN or an infinity; all calls are interpreted */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)

@@ -329,5 +329,6 @@ void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
     put_ops(out_key, loops);
     tgi_strbuf_add(out_key, "\n");
     put(out_key, options->instruments);
+    put(out_key, options->has_step_hooks);
     put_loops(out_key, loops);
 }

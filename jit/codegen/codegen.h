@@ -61,6 +61,7 @@ typedef struct tgi_codegen_options {
     /* Instrument for AddressSanitizer; fails in a program without it. The
        object contains addresses of this process. */
     bool instruments;
+    bool has_step_hooks; /* the entry calls frame->step_done after steps */
     bool wants_ir, wants_assembly;
     /* The only global symbol of the object; NULL: the entry. */
     const tgi_codegen_export *export;

@@ -54,6 +54,10 @@ struct tgi_frame {
        and the addresses in `buffers`. Called by thread 0 only, between
        barriers; false ends the call. */
     int32_t (*grow)(tgi_frame *frame, int64_t number, int64_t iterations);
+    /* Called by each thread after each step of the loops that runs a kernel, a
+       barrier or a host step, with its number; after the first step of a
+       straight-line group. NULL: none; set by profiled runs only. */
+    void (*step_done)(tgi_frame *frame, int64_t thread, int64_t step);
     /* Not for compiled code: the state of the barrier (jit/run/team.c). */
     struct tgi_team *team;
     /* Not for compiled code: context of `host` and `grow`. */
@@ -68,7 +72,7 @@ typedef void tgi_entry(tgi_frame *frame, int64_t thread, int64_t n_threads);
  * with every change of the frame, so that incompatible objects and libraries do
  * not link.
  */
-#define TGI_AOT_RUN tgjit_aot_run_3
+#define TGI_AOT_RUN tgjit_aot_run_4
 void TGI_AOT_RUN(tgi_entry *entry, tgi_frame *frame, int32_t n_threads);
 
 #endif /* TGI_ENTRY_ABI_H */

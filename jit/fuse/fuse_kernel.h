@@ -37,6 +37,10 @@ static inline tgi_task *tgi_fuse_kernel_task(const tgi_fuse_state *s,
    as two if it is split. */
 tg_status tgi_fuse_build_kernel(tgi_fuse_state *s, const tgi_fuse_kernel *k);
 
+/* fuse_sites.c: sets the sites of a kernel of the loops. */
+tg_status tgi_fuse_set_sites(tgi_fuse_state *s, const tgi_fuse_kernel *k,
+                             tgi_kernel_loops *loops);
+
 /* -- fuse_place.c ---------------------------------------------------------- */
 
 /* Places all tasks into kernels, or sets must_restart. */

@@ -279,6 +279,7 @@ static tg_status build_kernel(tgi_step_builder *st, tgi_fuse_kernel *k)
     for (; number < s->loops->kernels.n; number++) {
         const tgi_kernel_id id = tgi_kernel_id_from(number);
         TGI_TRY(set_name(s, id));
+        TGI_TRY(tgi_fuse_set_sites(s, k, tgi_loops_kernel(s->loops, id)));
         TGI_TRY(add_run(st, id, store_access(s, k)));
     }
     if (task->kind != TGI_TASK_CHECK)

@@ -190,6 +190,7 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
         .target = &target,
         .alloc = options->alloc,
         .free = options->free,
+        .has_step_hooks = options->has_step_hooks,
     };
     tgi_llvm_target_set_module(&target, module);
     program_init(&program, module, builder);

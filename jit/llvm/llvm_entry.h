@@ -28,6 +28,7 @@ typedef struct tgi_llvm_entry {
     tgi_llvm_control *controls; /* by number */
     LLVMValueRef *moved;        /* scratch, by buffer */
     size_t *step_of_failure;    /* see failure_step */
+    size_t step;                /* being emitted */
 } tgi_llvm_entry;
 
 /* An i1: true in thread 0. */

@@ -17,6 +17,7 @@
 
 #include "base/error.h"
 #include "base/pass_driver.h"
+#include "profile/timeline.h"
 
 #define REQUIRED(function, name, doc) \
     {name, doc, false, tgi_loop_pass_##function},
@@ -39,7 +40,14 @@ static const char *pass_name(size_t pass)
 static tg_status run(size_t pass, void *user)
 {
     job *j = user;
-    return tgi_loop_passes[pass].run(&j->state);
+    const uint64_t begin = tgi_clock_ns();
+    TGI_TRY(tgi_loop_passes[pass].run(&j->state));
+    const uint64_t end = tgi_clock_ns();
+    tgi_timeline_add("compile", pass_name(pass), j->state.graph->name, begin,
+                     end);
+    if (j->options->times)
+        j->options->times[pass] += end - begin;
+    return TG_OK;
 }
 
 static size_t size(void *user)

@@ -66,6 +66,8 @@ typedef struct tgi_loop_pass_options {
     /* Called after each pass; or NULL. */
     void (*observe)(const char *stage, const tgi_loops *loops, void *user);
     void *observe_user;
+    /* Nanoseconds, by pass, are added here; or NULL. */
+    uint64_t *times;
 } tgi_loop_pass_options;
 
 /*

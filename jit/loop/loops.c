@@ -81,3 +81,27 @@ bool tgi_loops_walk_groups(const tgi_loops *loops, size_t step,
         walk->group++;
     return is_straightline;
 }
+
+size_t tgi_loops_end_of_unit(const tgi_loops *loops, size_t step)
+{
+    const tgi_loop_step *first = &loops->steps.data[step];
+    const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, step);
+    if (first->kind == TGI_STEP_LOOP &&
+        tgi_loops_control(loops, first->control)->is_straightline)
+        return tgi_loops_end_of(loops, step) + 1;
+    if (!kernel)
+        return step;
+    step++;
+    for (; kernel->is_straightline && step < loops->steps.n; step++) {
+        const tgi_kernel_loops *next = tgi_loops_kernel_at(loops, step);
+        if (!next || !next->is_straightline)
+            break;
+    }
+    return step;
+}
+
+bool tgi_loops_are_single(const tgi_loops *loops)
+{
+    return loops->steps.n > 0 &&
+           tgi_loops_end_of_unit(loops, 0) == loops->steps.n;
+}

@@ -286,6 +286,10 @@ typedef struct tgi_kernel_loops {
     TGI_VEC(tgi_loop_store) stores;
     TGI_VEC(tgi_reduction) reductions;
     TGI_VEC(tgi_loop_check) checks;
+    /* The user's lines that traced it, for profiles: first the one with most of
+       the work. Owned by the program. */
+    const tg_site *sites;
+    uint32_t n_sites;
     /* How it runs (jit/schedule); NULL: not chosen yet. */
     struct tgi_schedule *schedule;
 } tgi_kernel_loops;
@@ -489,6 +493,16 @@ typedef struct tgi_group_walk {
    step runs a straight-line kernel. */
 bool tgi_loops_walk_groups(const tgi_loops *loops, size_t step,
                            tgi_group_walk *walk);
+
+/* A *unit* is a kernel, a straight-line group or a straight-line loop. The step
+   after the unit at `step`; `step` if it is another one. */
+size_t tgi_loops_end_of_unit(const tgi_loops *loops, size_t step);
+
+/*
+ * True if the program is one unit, with no other steps. Such an entry needs no
+ * step hooks (entry_abi.h): the time of the call is that of the kernel.
+ */
+bool tgi_loops_are_single(const tgi_loops *loops);
 
 /* Appends a text form, for dumps and goldens. */
 void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out);

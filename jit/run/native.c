@@ -9,41 +9,13 @@
 #include "base/error.h"
 #include "base/live.h"
 #include "memory/memory_plan.h"
-#include "program.h"
+#include "run/native_object.h"
+#include "run/native_profile.h"
 #include "run/team.h"
 #include "run/work_share.h"
 #include "runtime/host.h"
 #include "runtime/index_check.h"
 #include "runtime/unbounded_stack.h"
-
-struct tgi_native {
-    tgi_program *program; /* retained */
-    tgi_native_options options;
-    int64_t *values;       /* of the loops' extents */
-    int64_t *graph_values; /* of the graph's extents */
-    void **buffers;        /* by buffer: address */
-    int64_t *sizes;        /* by buffer: bytes */
-    char *memory;          /* temporaries and scratch */
-    int64_t bytes, peak_bytes;
-    tgi_memory_budget budget; /* all memory in use, and its limit */
-    int n_threads;            /* profitable */
-
-    /* Staging buffers of results that must not be written during the run:
-       those that are NULL or overlap a parameter, and all results of a program
-       that may fail. */
-    char **staging;  /* by result; NULL: written directly */
-    bool *is_staged; /* by result; scratch of tgi_native_bind */
-    int64_t staging_bytes;
-    void **results; /* by result: the caller's buffer, or NULL */
-    tgi_frame frame;
-    tg_status host_status;       /* of the failed host step */
-    tgi_arena arena;             /* of host_calls and stacks */
-    tg_host_buffer **host_calls; /* by host step; NULL: no HOST node */
-    struct memo *memos;          /* by memoised parameter */
-    int64_t *unchanged;          /* the same for the frame */
-    tgi_stack_group *stacks;     /* by loop with unbounded stacks */
-    int64_t *capacity;           /* the same for the frame */
-};
 
 /* Contents of a memoised parameter: for the next run, and when the operand was
    last computed. */
@@ -401,6 +373,7 @@ void tgi_native_destroy(tgi_native *native)
     if (native->memory)
         tgi_buffer_free(native->memory, (size_t)native->bytes);
     free_stacks(native);
+    tgi_native_profile_destroy(native->profile);
     tgi_arena_deinit(&native->arena);
     tgi_free(native->unchanged);
     tgi_free(native->memos);
@@ -539,18 +512,27 @@ static tg_status finish_run(tgi_native *native)
     return TG_OK;
 }
 
-tg_status tgi_native_run(tgi_native *native)
+static inline tg_status run_entry(tgi_native *native, tgi_entry *entry)
 {
     native->frame.failed_check = 0;
     native->host_status = TG_OK;
     if (native->memos)
         compare_memos(native);
     if (native->n_threads == 1)
-        native->program->entry(&native->frame, 0, 1);
+        entry(&native->frame, 0, 1);
     else
-        tgi_team_run(native->program->entry, &native->frame,
-                     tgi_team_size(native->n_threads));
+        tgi_team_run(entry, &native->frame, tgi_team_size(native->n_threads));
     if (native->memos)
         update_memos(native, native->frame.failed_check != 0);
     return finish_run(native);
+}
+
+tg_status tgi_native_run(tgi_native *native)
+{
+    return run_entry(native, native->program->entry);
+}
+
+tg_status tgi_native_run_entry(tgi_native *native, tgi_entry *entry)
+{
+    return run_entry(native, entry);
 }

@@ -29,6 +29,7 @@ typedef enum tgi_live_kind {
     TGI_LIVE_DISK_CACHE,
     TGI_LIVE_FILE,
     TGI_LIVE_ARCHIVE,
+    TGI_LIVE_PROFILE,
     TGI_LIVE_KINDS
 } tgi_live_kind;
 

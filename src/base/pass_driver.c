@@ -4,16 +4,8 @@
  */
 #include "base/pass_driver.h"
 
-#include <time.h>
-
+#include "base/clock.h"
 #include "base/error.h"
-
-static double now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec * 1e-6;
-}
 
 tg_status tgi_pass_driver_inspect(const tgi_pass_driver *driver,
                                   const char *stage)
@@ -37,10 +29,10 @@ static tg_status run_pass(const tgi_pass_driver *driver, size_t pass)
     const bool is_timed =
         log && tgi_log_is_enabled(log, TG_LOG_DEBUG, TGI_LOG_PASS);
     const size_t before = is_timed ? driver->size(driver->user) : 0;
-    const double start = is_timed ? now_ms() : 0;
+    const uint64_t start = is_timed ? tgi_clock_ns() : 0;
     TGI_TRY(driver->run(pass, driver->user));
     if (is_timed) {
-        const double ms = now_ms() - start;
+        const double ms = 1e-6 * (double)(tgi_clock_ns() - start);
         const size_t after = driver->size(driver->user);
         tgi_log_write(log, TG_LOG_DEBUG, TGI_LOG_PASS,
                       "%s: %s: %zu to %zu %s%s, %.3f ms", driver->name, name,

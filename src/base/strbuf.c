@@ -60,6 +60,21 @@ void tgi_strbuf_addf(tgi_strbuf *buf, const char *format, ...)
     va_end(args);
 }
 
+void tgi_strbuf_add_json(tgi_strbuf *buf, const char *text)
+{
+    tgi_strbuf_add(buf, "\"");
+    for (; *text; text++) {
+        const unsigned char c = (unsigned char)*text;
+        if (c == '"' || c == '\\')
+            tgi_strbuf_addf(buf, "\\%c", c);
+        else if (c < 0x20 || c == 0x7f)
+            tgi_strbuf_addf(buf, "\\u%04x", c);
+        else
+            tgi_strbuf_add_bytes(buf, text, 1);
+    }
+    tgi_strbuf_add(buf, "\"");
+}
+
 void tgi_strbuf_truncate(tgi_strbuf *buf, size_t n)
 {
     if (n >= buf->n)

@@ -24,6 +24,8 @@ void tgi_strbuf_add_bytes(tgi_strbuf *buf, const char *text, size_t n);
 void tgi_strbuf_addf(tgi_strbuf *buf, const char *format, ...) TG_PRINTF(2, 3);
 void tgi_strbuf_addv(tgi_strbuf *buf, const char *format, va_list args);
 
+/* Appends a quoted JSON string. */
+void tgi_strbuf_add_json(tgi_strbuf *buf, const char *text);
 /* Removes all but the first `n` bytes. */
 void tgi_strbuf_truncate(tgi_strbuf *buf, size_t n);
 

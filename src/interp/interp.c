@@ -8,11 +8,15 @@
  */
 #include "interp/interp.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/live.h"
+#include "interp/interp_check.h"
 #include "interp/interp_instance.h"
+#include "profile/timeline.h"
 #include "runtime/host.h"
 
 struct tgi_interp {
@@ -20,6 +24,7 @@ struct tgi_interp {
     tgi_host host;
     char *memory; /* temporaries of all instances */
     int64_t bytes;
+    unsigned checks; /* TGI_CHECK_… */
 };
 
 /* -- Instances ------------------------------------------------------------- */
@@ -191,6 +196,11 @@ void tgi_interp_destroy(tgi_interp *interp)
         tgi_buffer_free(interp->memory, (size_t)interp->bytes);
     tgi_free(interp);
     tgi_live_add(TGI_LIVE_INTERP, -1);
+}
+
+void tgi_interp_set_checks(tgi_interp *interp, unsigned kinds)
+{
+    interp->checks = kinds;
 }
 
 /* -- Queries --------------------------------------------------------------- */
@@ -366,8 +376,33 @@ static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
     return TG_OK;
 }
 
-tg_status tgi_interp_run(tgi_interp *interp, void *const *params,
-                         void *const *results)
+/* run_step, timed: for the profile and the timeline. */
+static tg_status run_timed_step(const tgi_interp *interp,
+                                tgi_instance *instance,
+                                const tgi_interp_step *step, tgi_op_time *times)
+{
+    const tgi_node *node = tgi_graph_node(instance->graph, step->ref);
+    const uint64_t begin = tgi_clock_ns();
+    const tg_status status = run_step(interp, instance, step);
+    const uint64_t end = tgi_clock_ns(), ns = end - begin;
+    tgi_op_time *time = &times[node->op];
+    if (time->n++ == 0 || ns < time->min_ns)
+        time->min_ns = ns;
+    time->ns += ns;
+    if (tgi_profile_mode_has(TGI_TRACING)) {
+        char site[256];
+        snprintf(site, sizeof(site), "%s:%d", node->file ? node->file : "?",
+                 node->line);
+        tgi_timeline_add("interpreted", tgi_op_table[node->op].name, site,
+                         begin, end);
+    }
+    return status;
+}
+
+/* Inlined twice, so that untimed runs do not test `times`. */
+static inline __attribute__((always_inline)) tg_status
+run_steps(tgi_interp *interp, void *const *params, void *const *results,
+          tgi_op_time *times)
 {
     tgi_instance *instance = interp->instances.all.data[0], *next;
     tgi_instance_begin(instance, NULL, params, results);
@@ -382,12 +417,28 @@ tg_status tgi_interp_run(tgi_interp *interp, void *const *params,
         next = NULL;
         if (step->kind == TGI_INTERP_STEP_REGION)
             TGI_TRY(tgi_instance_advance(instance, step->ref, &next));
+        else if (times)
+            TGI_TRY(run_timed_step(interp, instance, step, times));
         else
             TGI_TRY(run_step(interp, instance, step));
+        if (interp->checks)
+            TGI_TRY(tgi_interp_check_step(instance, step, interp->checks));
         if (next)
             instance = next;
         else
             instance->next_step++;
     }
     return TG_OK;
+}
+
+tg_status tgi_interp_run(tgi_interp *interp, void *const *params,
+                         void *const *results)
+{
+    return run_steps(interp, params, results, NULL);
+}
+
+tg_status tgi_interp_run_timed(tgi_interp *interp, void *const *params,
+                               void *const *results, tgi_op_time *times)
+{
+    return run_steps(interp, params, results, times);
 }

@@ -41,6 +41,23 @@ int64_t tgi_interp_result_bytes(const tgi_interp *interp, size_t result);
 tg_status tgi_interp_run(tgi_interp *interp, void *const *params,
                          void *const *results);
 
+/* Kinds of values that a run may look for. */
+enum { TGI_CHECK_NAN = 1, TGI_CHECK_INF = 2 };
+
+/* Later runs fail with TG_ERROR_ASSERT at the first node that makes a value of
+   these kinds from operands without one. */
+void tgi_interp_set_checks(tgi_interp *interp, unsigned kinds);
+
+/* Times of all nodes of an operation. */
+typedef struct tgi_op_time {
+    uint64_t n, ns, min_ns;
+} tgi_op_time;
+
+/* The same, adding times by operation to `times`, which has TGI_OPS elements.
+   Nodes that own graphs take no time themselves. */
+tg_status tgi_interp_run_timed(tgi_interp *interp, void *const *params,
+                               void *const *results, tgi_op_time *times);
+
 /* Bytes of temporaries, unbounded stacks excluded. */
 uint64_t tgi_interp_bytes(const tgi_interp *interp);
 

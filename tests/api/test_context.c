@@ -388,7 +388,7 @@ Test(context, log_messages_have_level_and_component)
     options.log_user = &log;
     tg_context *ctx = tg_context_create(&options);
     tg_function_release(traced_once(ctx, NULL));
-    cr_assert_eq(log.level, TG_LOG_DEBUG);
+    cr_assert_eq(log.level, TG_LOG_INFO);
     cr_assert_str_eq(log.component, "trace");
     cr_assert_eq(log.n, 1, "other components are silent");
     tg_context_release(ctx);

@@ -465,3 +465,48 @@ Test(tiers, a_child_forked_during_a_compile_works, .timeout = 120)
     cr_assert_eq(status, 0);
     gate_end(&g);
 }
+
+/* -- The log of a user who asks which it was ------------------------------- */
+
+/* Calls add_up twice in a session of its own, whose log has `wanted` once. */
+static void check_logged(tg_context_options options, const char *wanted)
+{
+    session s;
+    options.log = "info";
+    session_begin_with(&s, options);
+    tg_function *f = tg_function_create(s.ctx, add_up, NULL, NULL);
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(11), tg_zeros());
+    call_only(f, TG_ARGS(x));
+    call_only(f, TG_ARGS(x));
+    cr_assert_eq(tg_compile_wait(s.ctx), TG_OK);
+    const char *found = strstr(s.logged, wanted);
+    cr_assert(found && strstr(s.logged, "traced add_up: "), "%s", s.logged);
+    cr_assert_null(strstr(found + 1, wanted), "%s", s.logged);
+    tg_function_release(f);
+    tg_tensor_release(x);
+    tg_context_release(s.ctx);
+}
+
+Test(tiers, the_log_says_how_a_trace_runs)
+{
+    need_compiler();
+    char path[] = "test_tiers_log-XXXXXX";
+    cr_assert_not_null(mkdtemp(path));
+    tg_context_options compiled = {.compile = "eager",
+                                   .cache = "rw",
+                                   .cache_dir = path};
+    check_logged((tg_context_options){.jit = "off"},
+                 "add_up: interpreted: the option jit (TGJIT_JIT) is off");
+    check_logged(compiled, "add_up: code compiled in ");
+    check_logged(compiled, "add_up: code loaded from disk in ");
+    check_logged((tg_context_options){.compile = "background"},
+                 "add_up: interpreted until it is compiled in the background");
+    tg_context *other = tg_context_create(&(tg_context_options){
+        .struct_bytes = sizeof(tg_context_options)});
+    cr_assert_not_null(other); /* keeps the code in memory */
+    check_logged(compiled, "add_up: code loaded from disk in ");
+    check_logged(compiled, "add_up: code found in memory in ");
+    tg_context_release(other);
+    remove_folder(path);
+    check_nothing_is_alive();
+}

@@ -317,6 +317,7 @@ bool product_check(const product_form *form, const product_sizes *sizes,
     release(&s.interpreted);
     release(&s.compiled);
     tally->n_forms++;
+    tg_profile_clear(); /* TGJIT_PROFILE may be set */
     if (good && (tg_live_objects() || tg_live_bytes()))
         good = product_fail(&s.run, "%zu objects and %zu bytes are alive",
                             tg_live_objects(), tg_live_bytes());

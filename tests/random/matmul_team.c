@@ -132,7 +132,7 @@ static const char *run_team(product_run *r, const native *n, int n_threads,
     if (!status)
         status = tgi_native_bind(made, b->params, b->results);
     if (!status)
-        status = run_watched(n->program, made, &team);
+        status = run_watched(n->program, made, false, &team);
     tgi_native_destroy(made);
     rg_outcome_set_status(o, status);
     for (size_t i = 0; i < n->graph->results.n && !status; i++)

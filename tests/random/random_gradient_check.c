@@ -394,6 +394,7 @@ bool gr_check(const gr_settings *settings, uint64_t seed, gr_tally *tally,
         return false;
     if (settings->jit && !check_dtype(settings, &p, TG_F32, tally, out_failure))
         return false;
+    tg_profile_clear(); /* TGJIT_PROFILE may be set */
     return (tg_live_objects() == 0 && tg_live_bytes() == 0) ||
            gr_fail(out_failure, "%zu objects and %zu bytes are alive",
                    tg_live_objects(), tg_live_bytes());

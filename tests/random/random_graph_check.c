@@ -96,6 +96,7 @@ bool rg_check(const rg_settings *settings, const uint8_t *bytes, size_t n,
         settings->mode == RG_JIT ? rg_check_jit(&c) : rg_check_passes(&c);
     rg_program_deinit(&program);
     coverage->n_graphs++;
+    tg_profile_clear(); /* TGJIT_PROFILE may be set */
     if (good && (tg_live_objects() || tg_live_bytes()))
         good = rg_fail(&c, NULL, NULL, "%zu objects and %zu bytes are alive",
                        tg_live_objects(), tg_live_bytes());

@@ -128,11 +128,12 @@ static tg_status run_native(run *r, int *out_team)
     if (!status)
         status = tgi_native_bind(native, r->b.params, r->b.results);
     if (!status)
-        status = run_watched(r->of->program, native, out_team);
-    /* Run again, with the temporaries left by the first run. */
+        status = run_watched(r->of->program, native, tgi_profile_is_on(),
+                             out_team);
+    /* Run again, with the temporaries left by the first run; profiled. */
     if (!status && r->aliased < 0 && rg_random(&r->b.random) % 4 == 0) {
         reset_variables(r);
-        status = run_watched(r->of->program, native, out_team);
+        status = run_watched(r->of->program, native, true, out_team);
     }
     tgi_native_destroy(native);
     return status;

@@ -53,7 +53,7 @@ block()
     ${AWK:-awk} -v wanted="$2" '/^```$/ { on = 0 } on && n == wanted
                                 /^```c$/ { on = 1; n++ }' "$1"
 }
-for page in VARIABLES TRAINING; do
+for page in PROFILING VARIABLES TRAINING; do
     n=1
     while test -n "$(block "$srcdir/docs/$page.md" $n)"; do
         block "$srcdir/docs/$page.md" $n >check-readme.out

@@ -53,16 +53,19 @@ static inline void watch_entry(tgi_frame *frame, int64_t thread,
     watched_entry(frame, thread, n_threads);
 }
 
-/* Runs a program; *out_team is the number of threads that took part, counted
-   in the entry. */
+/* Runs a program, timed if `is_profiled`; *out_team is the number of threads
+   that took part, counted in the entry. */
 static inline tg_status run_watched(tgi_program *program, tgi_native *native,
-                                    int *out_team)
+                                    bool is_profiled, int *out_team)
 {
     watched_entry = program->entry;
     program->entry = watch_entry;
     atomic_store(&watched_calls, 0);
     uint32_t mode = tgi_fpenv_begin();
-    tg_status status = tgi_native_run(native);
+    tgi_profile_call call = {0};
+    tg_status status = is_profiled
+                           ? tgi_native_run_profiled(native, NULL, &call)
+                           : tgi_native_run(native);
     tgi_fpenv_end(mode);
     program->entry = watched_entry;
     *out_team = atomic_load(&watched_calls);

@@ -211,6 +211,24 @@ void tgi_llvm_branch_begin(tgi_llvm_kernel *k, tgi_llvm_branch *branch,
     LLVMPositionBuilderAtEnd(k->b, branch->inside);
 }
 
+void tgi_llvm_branch_is_unlikely(const tgi_llvm_branch *branch)
+{
+    static const char kind[] = "prof", name[] = "branch_weights";
+    enum { LIKELY_WEIGHT = 1 << 20 };
+    LLVMValueRef jump = LLVMGetBasicBlockTerminator(branch->before);
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(jump));
+    LLVMTypeRef i32 = LLVMInt32TypeInContext(context);
+    LLVMMetadataRef weights[] = {
+        LLVMMDStringInContext2(context, name, sizeof(name) - 1),
+        LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
+        LLVMValueAsMetadata(LLVMConstInt(i32, LIKELY_WEIGHT, false))};
+    if (!branch->is_unconditional)
+        LLVMSetMetadata(
+            jump, LLVMGetMDKindIDInContext(context, kind, sizeof(kind) - 1),
+            LLVMMetadataAsValue(context,
+                                LLVMMDNodeInContext2(context, weights, 3)));
+}
+
 void tgi_llvm_branch_end(tgi_llvm_kernel *k, tgi_llvm_branch *branch)
 {
     branch->inside = LLVMGetInsertBlock(k->b);

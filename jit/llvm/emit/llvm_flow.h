@@ -66,6 +66,8 @@ typedef struct tgi_llvm_branch {
 
 void tgi_llvm_branch_begin(tgi_llvm_kernel *k, tgi_llvm_branch *branch,
                            LLVMValueRef condition);
+/* After the beginning: moves the code out of the way. */
+void tgi_llvm_branch_is_unlikely(const tgi_llvm_branch *branch);
 void tgi_llvm_branch_end(tgi_llvm_kernel *k, tgi_llvm_branch *branch);
 /* Directly after the end: a phi of `inside`, if it ran, and `outside`. */
 LLVMValueRef tgi_llvm_branch_value(tgi_llvm_kernel *k,

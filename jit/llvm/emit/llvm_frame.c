@@ -28,6 +28,7 @@ CHECK_OFFSET(failed_position, TGI_FRAME_FAILED_POSITION);
 CHECK_OFFSET(unchanged, TGI_FRAME_UNCHANGED);
 CHECK_OFFSET(capacity, TGI_FRAME_CAPACITY);
 CHECK_OFFSET(grow, TGI_FRAME_GROW);
+CHECK_OFFSET(step_done, TGI_FRAME_STEP_DONE);
 
 void tgi_llvm_frame_init(tgi_llvm_program *program)
 {
@@ -39,7 +40,7 @@ void tgi_llvm_frame_init(tgi_llvm_program *program)
         [TGI_FRAME_BARRIER] = pointer,   [TGI_FRAME_HOST] = pointer,
         [TGI_FRAME_FAILED_CHECK] = i64,  [TGI_FRAME_FAILED_POSITION] = i64,
         [TGI_FRAME_UNCHANGED] = pointer, [TGI_FRAME_CAPACITY] = pointer,
-        [TGI_FRAME_GROW] = pointer,
+        [TGI_FRAME_GROW] = pointer,      [TGI_FRAME_STEP_DONE] = pointer,
     };
     program->frame_type = LLVMStructCreateNamed(context, "tgi_frame");
     LLVMStructSetBody(program->frame_type, members, TGI_FRAME_MEMBERS, false);

@@ -21,6 +21,7 @@ typedef enum tgi_frame_member {
     TGI_FRAME_UNCHANGED,
     TGI_FRAME_CAPACITY,
     TGI_FRAME_GROW,
+    TGI_FRAME_STEP_DONE,
     TGI_FRAME_MEMBERS
 } tgi_frame_member;
 

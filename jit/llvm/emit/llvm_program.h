@@ -22,6 +22,7 @@ typedef struct tgi_llvm_program {
     LLVMValueRef check_handler; /* see llvm_check.h; NULL: no checks */
     LLVMValueRef zeros; /* read by gathers from empty buffers, or NULL */
     struct tgi_llvm_fission_functions *fission_functions;
+    bool has_step_hooks; /* the entry calls frame->step_done */
     bool is_out_of_memory;
     const char *failure; /* static text; NULL: none */
 } tgi_llvm_program;

@@ -3,6 +3,7 @@
  * call.c - tg_call and tg_concrete_call.
  */
 #include "front/call/launch.h"
+#include "profile/timeline.h"
 
 /* Runs a concrete function once and stores new tensors to their slots. Takes
    over the caller's reference to the concrete function. */
@@ -37,6 +38,7 @@ static tg_status call_function(tg_function *function,
 {
     tgi_args args;
     tg_concrete *concrete = NULL;
+    const uint64_t begin = tgi_timeline_begin();
     TGI_TRY(tgi_args_from_operands(function->ctx, operands, n_operands, NULL,
                                    site, storage, &args));
     tg_status status =
@@ -44,6 +46,7 @@ static tg_status call_function(tg_function *function,
     if (!status)
         status = call_concrete(concrete, &args, results, n_results, site);
     tgi_args_deinit(&args);
+    tgi_timeline_end("call", "tg_call", begin);
     return status;
 }
 

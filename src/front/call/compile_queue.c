@@ -16,6 +16,7 @@
 #include "base/fpenv.h"
 #include "base/thread.h"
 #include "front/call/function_object.h"
+#include "profile/timeline.h"
 
 typedef struct job {
     struct job *next;
@@ -72,6 +73,7 @@ static job *pop_job(lane *l)
 static void *compile_jobs(void *user)
 {
     lane *l = user;
+    tgi_timeline_name_thread("tgjit compiler");
     (void)tgi_fpenv_begin(); /* a thread inherits the mode of its creator */
     pthread_mutex_lock(&queue.lock);
     for (;;) {

@@ -52,6 +52,23 @@ static void warn_interpreted(tg_concrete *c, const char *reason)
                   TGI_LOG_JIT, "%s: interpreted: %s", c->name, reason);
 }
 
+/* Logs how the code of a trace was made. */
+static void log_program(const tg_concrete *c, const tgi_program *program)
+{
+    static const char *const made[TGI_CODE_SOURCES] = {
+        [TGI_CODE_COMPILED] = "code compiled",
+        [TGI_CODE_FROM_MEMORY] = "code found in memory",
+        [TGI_CODE_FROM_DISK] = "code loaded from disk"};
+    const tgi_compile_stats *stats = tgi_program_stats(program);
+    uint64_t ns = 0;
+    for (int i = 0; i < TGI_N_PHASES; i++)
+        ns += stats->phase_ns[i];
+    tgi_log_write(&c->ctx->log, TG_LOG_INFO, TGI_LOG_JIT,
+                  "%s:%d: %s: %s in %.2f ms",
+                  c->site.file ? c->site.file : "?", c->site.line, c->name,
+                  made[stats->source], 1e-6 * (double)ns);
+}
+
 tg_status tgi_compile_variant(tg_concrete *c, const int64_t *values,
                               size_t budget, size_t *out_work,
                               tgi_program **out_program)
@@ -72,6 +89,8 @@ tg_status tgi_compile_variant(tg_concrete *c, const int64_t *values,
     tgi_error_save(&before);
     tg_status status =
         tgi_program_create(c->graph, values, &options, out_work, out_program);
+    if (*out_program)
+        log_program(c, *out_program);
     if (*out_work > TGI_MAX_COMPILE_WORK) {
         *out_work = 0;
         warn_interpreted(c, "the compile is estimated to exceed ten seconds; "

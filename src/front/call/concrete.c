@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/live.h"
 #include "front/call/function_object.h"
 #include "front/object/scope.h"
@@ -13,6 +14,7 @@
 #include "ir/rebuild.h"
 #include "pass/lower_saved_values.h"
 #include "pass/pass.h"
+#include "profile/timeline.h"
 
 /* -- Arguments to parameters ----------------------------------------------- */
 
@@ -304,7 +306,11 @@ static tg_status optimise(tg_concrete *c, const tgi_graph *traced)
         c->dump_number = atomic_fetch_add(&c->ctx->n_dumps, 1);
         options.observe = dump_stage;
     }
+    const uint64_t begin = tgi_clock_ns();
     TGI_TRY(tgi_passes_run(traced, &options, &c->graph));
+    const uint64_t end = tgi_clock_ns();
+    c->phase_ns[TGI_PHASE_PASSES] = end - begin;
+    tgi_timeline_add("trace", "passes", c->name, begin, end);
     if (c->ctx->dump)
         dump_stage("final", c->graph, c);
     return TG_OK;
@@ -446,17 +452,23 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
         tg_concrete_release(c);
         return tg_error_last()->status;
     }
+    const uint64_t begin = tgi_clock_ns();
     tg_status status = record_callback(t, function, c, actual);
+    const uint64_t end = tgi_clock_ns();
+    tgi_timeline_add("trace", "trace", function->name, begin, end);
+    c->site = site;
+    c->phase_ns[TGI_PHASE_TRACE] =
+        end - begin - c->phase_ns[TGI_PHASE_PASSES];
     if (status) {
         tgi_error_preserve_during(discard_trace, &(failed_trace){t, c});
         return status;
     }
     tgi_trace_end(t);
-    tgi_log_write(&function->ctx->log, TG_LOG_DEBUG, TGI_LOG_TRACE,
-                  "%s:%d: traced %s: %u node%s, %u after passes",
+    tgi_log_write(&function->ctx->log, TG_LOG_INFO, TGI_LOG_TRACE,
+                  "%s:%d: traced %s: %u node%s, %u after passes, in %.2f ms",
                   site.file ? site.file : "?", site.line, function->name,
                   c->traced->n_nodes, TGI_PLURAL(c->traced->n_nodes),
-                  c->graph->n_nodes);
+                  c->graph->n_nodes, 1e-6 * (double)(end - begin));
     *out_concrete = c;
     return TG_OK;
 }
@@ -505,6 +517,7 @@ void tgi_concrete_unhold(tg_concrete *c)
     tgi_free(c->arg_param);
     tgi_free(c->param_arg);
     tgi_free(c->name);
+    tgi_profile_trace_release(c->profile);
     tgi_context_unref(c->ctx);
     tgi_free(c);
     tgi_live_add(TGI_LIVE_CONCRETE, -1);

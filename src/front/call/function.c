@@ -297,6 +297,7 @@ table_add(tg_function *f, tg_concrete *concrete, tg_retrace reason)
         return tgi_error_memory();
     }
     concrete->number = ++f->n_traces;
+    concrete->reason = reason;
     table_use(f, concrete); /* the table takes over the creator's reference */
     if (f->history.n == MAX_HISTORY)
         memmove(f->history.data, f->history.data + 1,

@@ -51,9 +51,16 @@ struct tg_concrete {
     tgi_runner_pool runners;
     tgi_variant_table variants;
     atomic_bool has_warned_size; /* that it has too many nodes to compile */
+    atomic_bool has_logged_interpreted;
     unsigned dump_number;        /* in the file names of its dumps */
 
     uint64_t last_use; /* tick of the function; guarded by its lock */
+
+    /* For profiles. */
+    tg_site site;      /* of the call that traced it */
+    tg_retrace reason; /* of the trace; set when it enters the table */
+    uint64_t phase_ns[TGI_N_PHASES]; /* TRACE and PASSES */
+    tgi_profile_trace *profile; /* of tgi_profile_trace_get, or NULL */
 };
 
 /* Keeps what a compile needs, but not the variables: they end with the last

@@ -8,9 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/fpenv.h"
 #include "front/call/dump_repro.h"
 #include "front/object/dump_file.h"
+#include "profile/profile.h"
+#include "profile/timeline.h"
 
 /* -- Parameters ------------------------------------------------------------ */
 
@@ -491,7 +494,9 @@ static void pass_versions(tgi_launch *launch)
     }
 }
 
-tg_status tgi_launch_run(tgi_launch *launch)
+/* Runs the launch; with `call`, timed. Inlined twice. */
+static inline __attribute__((always_inline)) tg_status
+run_launch(tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
 {
     TGI_TRY(lock_groups(launch));
     uint32_t mode = tgi_fpenv_begin();
@@ -508,7 +513,8 @@ tg_status tgi_launch_run(tgi_launch *launch)
         }
         if (launch->state.variables.n)
             pass_versions(launch);
-        status = tgi_runner_run(launch->runner);
+        status = call ? tgi_runner_run_profiled(launch->runner, trace, call)
+                      : tgi_runner_run(launch->runner);
         /* Also after a failure, which does not undo earlier assignments. */
         for (size_t i = 0; i < launch->state.written.n; i++)
             tgi_variable_bump_version(launch->state.written.data[i]);
@@ -516,4 +522,47 @@ tg_status tgi_launch_run(tgi_launch *launch)
     tgi_fpenv_end(mode);
     unlock_groups(launch);
     return status;
+}
+
+/* -- Profiled runs --------------------------------------------------------- */
+
+/* The trace in the current profile, referenced; NULL if it is not recorded. */
+static tgi_profile_trace *profile_trace(tg_concrete *c)
+{
+    bool is_new;
+    const tgi_profile_key key = {c->name, c->number, c->site};
+    tgi_profile_trace *trace =
+        tgi_profile_trace_get(&key, &c->profile, &is_new);
+    if (trace && is_new) {
+        tgi_strbuf reason = {0};
+        tgi_retrace_print(&c->reason, &reason);
+        tgi_profile_describe(trace, reason.failed ? "" : reason.text,
+                             c->phase_ns);
+        tgi_strbuf_deinit(&reason);
+    }
+    return trace;
+}
+
+TGI_NOINLINE static tg_status run_profiled(tgi_launch *launch)
+{
+    tg_concrete *c = launch->concrete;
+    const bool is_profiling = tgi_profile_mode_has(TGI_PROFILING);
+    tgi_profile_trace *trace = is_profiling ? profile_trace(c) : NULL;
+    tgi_profile_call call = {.n_threads = 1};
+    const uint64_t begin = tgi_clock_ns();
+    const tg_status status = run_launch(launch, trace, &call);
+    const uint64_t end = tgi_clock_ns();
+    call.total_ns = end - begin - call.setup_ns;
+    if (is_profiling)
+        tgi_profile_add_call(trace, &call);
+    tgi_profile_trace_release(trace);
+    tgi_timeline_add("call", c->name, NULL, begin, end);
+    return status;
+}
+
+tg_status tgi_launch_run(tgi_launch *launch)
+{
+    if (tgi_profile_is_on())
+        return run_profiled(launch);
+    return run_launch(launch, NULL, NULL);
 }

@@ -20,6 +20,7 @@ struct tgi_runner {
     bool is_bound;
     /* Per result: TG_MAX_RANK extents, then its bytes. */
     int64_t (*dims)[TG_MAX_RANK + 1];
+    struct tgi_interp_profile *profile; /* interp: of profiled runs, or NULL */
 };
 
 /* -- Creation -------------------------------------------------------------- */
@@ -70,6 +71,21 @@ static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
     return TG_OK;
 }
 
+/* Logs once for a trace that, and why, it is interpreted. Failed compiles have
+   been logged as warnings. */
+static void log_interpreted(tg_concrete *c, bool is_stopgap)
+{
+    const bool is_off = c->ctx->jit == TGI_JIT_OFF || c->ctx->checks;
+    if ((is_off || is_stopgap) &&
+        !atomic_exchange(&c->has_logged_interpreted, true))
+        tgi_log_write(&c->ctx->log, TG_LOG_INFO, TGI_LOG_JIT,
+                      "%s:%d: %s: interpreted%s",
+                      c->site.file ? c->site.file : "?", c->site.line, c->name,
+                      c->ctx->checks ? ": the option check (TGJIT_CHECK) is set"
+                      : is_off       ? ": the option jit (TGJIT_JIT) is off"
+                               : " until it is compiled in the background");
+}
+
 static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
                              int64_t *values, bool is_eager)
 {
@@ -83,8 +99,11 @@ static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
                               tgi_compile_budget(c, is_eager, bytes)));
     if (runner->native)
         return TG_OK;
-    return tgi_interp_create(c->graph, runner->symbols, &c->ctx->host,
-                             c->ctx->memory_limit, &runner->interp);
+    log_interpreted(c, runner->is_stopgap);
+    TGI_TRY(tgi_interp_create(c->graph, runner->symbols, &c->ctx->host,
+                              c->ctx->memory_limit, &runner->interp));
+    tgi_interp_set_checks(runner->interp, c->ctx->checks);
+    return TG_OK;
 }
 
 tg_status tgi_runner_create(tg_concrete *c, const int64_t *symbols,
@@ -131,6 +150,7 @@ void tgi_runner_destroy(tgi_runner *runner)
         return;
     tgi_native_destroy(runner->native);
     tgi_interp_destroy(runner->interp);
+    tgi_free(runner->profile);
     tgi_free(runner->bound);
     tgi_free(runner->dims);
     tgi_free(runner->symbols);
@@ -195,6 +215,63 @@ tg_status tgi_runner_run(tgi_runner *runner)
                ? tgi_native_run(runner->native)
                : tgi_interp_run(runner->interp, runner->params,
                                 runner->results);
+}
+
+/* -- Profiled runs --------------------------------------------------------- */
+
+/* Turns the times of operations into samples; there is room for TGI_OPS. */
+static void add_op_samples(tgi_profile_trace *trace, const tgi_op_time *times,
+                           tgi_profile_sample *samples, tgi_profile_call *call)
+{
+    size_t n = 0;
+    for (int op = 0; op < TGI_OPS; op++) {
+        if (!times[op].n || !trace)
+            continue;
+        const char *name = tgi_op_table[op].name;
+        const tgi_profile_unit like = {
+            .name = name, .ops = name, .is_interpreted = true};
+        samples[n++] =
+            (tgi_profile_sample){.unit = tgi_profile_unit_get(trace, &like),
+                                 .n_runs = times[op].n,
+                                 .ns = times[op].ns,
+                                 .min_ns = times[op].min_ns,
+                                 .threads_ns = times[op].ns};
+    }
+    call->samples = samples;
+    call->n_samples = n;
+}
+
+struct tgi_interp_profile {
+    tgi_op_time times[TGI_OPS];
+    tgi_profile_sample samples[TGI_OPS];
+};
+
+static tg_status run_interp_profiled(tgi_runner *runner,
+                                     tgi_profile_trace *trace,
+                                     tgi_profile_call *call)
+{
+    call->is_interpreted = true;
+    call->n_threads = 1;
+    call->temporary_bytes = tgi_interp_bytes(runner->interp);
+    if (!runner->profile)
+        runner->profile = tgi_alloc(sizeof(*runner->profile));
+    if (!runner->profile) /* only the call is timed */
+        return tgi_interp_run(runner->interp, runner->params, runner->results);
+    memset(runner->profile->times, 0, sizeof(runner->profile->times));
+    const tg_status status =
+        tgi_interp_run_timed(runner->interp, runner->params, runner->results,
+                             runner->profile->times);
+    add_op_samples(trace, runner->profile->times, runner->profile->samples,
+                   call);
+    return status;
+}
+
+tg_status tgi_runner_run_profiled(tgi_runner *runner, tgi_profile_trace *trace,
+                                  tgi_profile_call *call)
+{
+    return runner->native
+               ? tgi_native_run_profiled(runner->native, trace, call)
+               : run_interp_profiled(runner, trace, call);
 }
 
 tgi_native *tgi_runner_memoising_native(const tgi_runner *runner)

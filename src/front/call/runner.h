@@ -44,6 +44,11 @@ tg_status tgi_runner_bind(tgi_runner *runner, void *const *params,
                           void *const *results);
 tg_status tgi_runner_run(tgi_runner *runner);
 
+/* The same, timed: fills all of `call` but its total. `trace` may be NULL. The
+   samples are valid until the next run. */
+tg_status tgi_runner_run_profiled(tgi_runner *runner, tgi_profile_trace *trace,
+                                  tgi_profile_call *call);
+
 /* Bytes of temporaries. *out_peak, if not NULL, is the peak of the bytes live
    at once; 0 if unknown. */
 uint64_t tgi_runner_bytes(const tgi_runner *runner, uint64_t *out_peak);

@@ -13,6 +13,7 @@
 
 #include "base/thread.h"
 #include "front/data/dataset_object.h"
+#include "profile/timeline.h"
 
 enum { MAX_DEPTH = 65536, PAGE_BYTES = 4096 };
 
@@ -83,6 +84,7 @@ static void produce(prefetch_cursor *c, slot *s)
 {
     const tg_dataset *d = c->base.dataset;
     tgi_element e;
+    const uint64_t begin = tgi_timeline_begin();
     s->status = tgi_cursor_next(c->base.inputs[0], &e);
     if (s->status == TG_OK) {
         touch(&e);
@@ -90,6 +92,7 @@ static void produce(prefetch_cursor *c, slot *s)
     }
     if (s->status != TG_OK && s->status != TG_END_OF_DATA)
         tgi_error_save(s->error);
+    tgi_timeline_end("dataset", "element", begin);
 }
 
 static bool is_stopped(const prefetch_cursor *c)
@@ -101,6 +104,7 @@ static void *run_thread(void *user)
 {
     prefetch_cursor *c = user;
     tg_status status = TG_OK;
+    tgi_timeline_name_thread("tgjit dataset");
     tgi_iterator_enter_thread(c->base.iterator);
     tgi_api_frame frame = tgi_api_enter(c->base.dataset->ctx, "tg_next");
     pthread_mutex_lock(&c->lock);

@@ -109,9 +109,6 @@ int tgi_safetensors_write(const tg_archive *archive, tgi_atomic_file *file);
 
 /* -- JSON ------------------------------------------------------------------ */
 
-/* Adds a string in quotes. */
-void tgi_json_add_string(tgi_strbuf *buf, const char *text);
-
 /* Adds the metadata as an object. */
 void tgi_json_add_metadata(tgi_strbuf *buf, const tg_archive *archive);
 

@@ -71,29 +71,14 @@ tg_status tgi_json_read_metadata(tg_archive *archive, const json_t *object)
 
 /* -- Writing --------------------------------------------------------------- */
 
-void tgi_json_add_string(tgi_strbuf *buf, const char *text)
-{
-    tgi_strbuf_add(buf, "\"");
-    for (; *text; text++) {
-        const unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            tgi_strbuf_addf(buf, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            tgi_strbuf_addf(buf, "\\u%04x", c);
-        else
-            tgi_strbuf_add_bytes(buf, text, 1);
-    }
-    tgi_strbuf_add(buf, "\"");
-}
-
 void tgi_json_add_metadata(tgi_strbuf *buf, const tg_archive *archive)
 {
     tgi_strbuf_add(buf, "{");
     for (size_t i = 0; i < archive->metadata.n; i++) {
         tgi_strbuf_add(buf, i ? "," : "");
-        tgi_json_add_string(buf, archive->metadata.data[i].key);
+        tgi_strbuf_add_json(buf, archive->metadata.data[i].key);
         tgi_strbuf_add(buf, ":");
-        tgi_json_add_string(buf, archive->metadata.data[i].value);
+        tgi_strbuf_add_json(buf, archive->metadata.data[i].value);
     }
     tgi_strbuf_add(buf, "}");
 }

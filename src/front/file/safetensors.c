@@ -296,7 +296,7 @@ static void add_tensor(tgi_strbuf *buf, const tgi_archive_entry *entry,
                        uint64_t begin)
 {
     const tgi_spec *spec = &entry->tensor->spec;
-    tgi_json_add_string(buf, entry->name);
+    tgi_strbuf_add_json(buf, entry->name);
     tgi_strbuf_addf(buf, ":{\"dtype\":\"%s\",\"shape\":[",
                     dtype_name(spec->dtype));
     for (int i = 0; i < spec->rank; i++)

@@ -13,6 +13,8 @@
 #include "base/versioned.h"
 #include "front/object/context_object.h"
 #include "front/object/variable_object.h"
+#include "front/profile/profile_session.h"
+#include "interp/interp.h"
 #include "jit.h"
 #include "pass/pass.h"
 
@@ -33,6 +35,12 @@ static const tgi_keyword jit_keywords[] = {
     {"auto", TGI_JIT_AUTO, 0},
     {"off", TGI_JIT_OFF, 0},
     {"required", TGI_JIT_REQUIRED, 0},
+    {NULL, 0, 0},
+};
+
+static const tgi_keyword check_keywords[] = {
+    {"nan", TGI_CHECK_NAN, 0},
+    {"inf", TGI_CHECK_INF, 0},
     {NULL, 0, 0},
 };
 
@@ -96,6 +104,7 @@ enum {
     INSTRUMENT,
     GRAIN,
     SCHEDULE_SEED,
+    CHECK,
     SETTINGS
 };
 
@@ -139,6 +148,8 @@ static const tgi_setting settings[SETTINGS] = {
     [SCHEDULE_SEED] = {.variable = "TGJIT_SCHEDULE_SEED",
                        .kind = TGI_SETTING_NUMBER,
                        .max = INT32_MAX},
+    [CHECK] = {OPTION(check), "TGJIT_CHECK", TGI_SETTING_KEYWORDS,
+               check_keywords},
 };
 
 /* Reads all settings; the log first, for warnings about the others. */
@@ -187,6 +198,33 @@ static tg_status copy_texts(tg_context *ctx, const tg_context_options *options,
                                   values[CACHE_MAX], options->cache_dir);
 }
 
+/* Begins what a text setting asks for; a failure is an error if the text is an
+   option, a warning if it comes from the environment. */
+static tg_status begin_session(tg_status (*begin)(const char *text),
+                               const char *option, const char *variable,
+                               const tgi_log *log)
+{
+    const char *text = tgi_setting_text(option, variable);
+    tgi_error_copy before;
+    tgi_error_save(&before);
+    const tg_status status = text ? begin(text) : TG_OK;
+    if (!status || option)
+        return status;
+    tgi_log_write(log, TG_LOG_WARN, TGI_LOG_CONFIG, "%s: %s", variable,
+                  tg_error_last()->message);
+    tgi_error_restore(&before);
+    return TG_OK;
+}
+
+static tg_status begin_sessions(const tg_context_options *options,
+                                const tgi_log *log)
+{
+    TGI_TRY(begin_session(tgi_timeline_session_begin, options->trace_file,
+                          "TGJIT_TRACE", log));
+    return begin_session(tgi_profile_session_begin, options->profile,
+                         "TGJIT_PROFILE", log);
+}
+
 static tg_status context_create(const tg_context_options *options,
                                 tg_context **out_ctx)
 {
@@ -194,6 +232,7 @@ static tg_status context_create(const tg_context_options *options,
     uint64_t values[SETTINGS];
     tgi_log log;
     TGI_TRY(read_settings(options, &log, values));
+    TGI_TRY(begin_sessions(options, &log));
     tg_context *ctx = tgi_alloc_zero(sizeof(*ctx));
     if (!ctx)
         return tgi_error_memory();
@@ -221,6 +260,9 @@ static tg_status context_create(const tg_context_options *options,
     ctx->verifies = values[VERIFY] != 0;
     ctx->explain = (unsigned)values[EXPLAIN];
     ctx->dump = (unsigned)values[DUMP];
+    ctx->checks = (unsigned)values[CHECK];
+    if (ctx->checks) /* a NaN of constants is an operation's, too */
+        ctx->skip_passes |= UINT32_C(1) << TGI_PASS_fold;
     ctx->jit = (unsigned)values[JIT];
     ctx->is_eager =
         ctx->jit == TGI_JIT_REQUIRED || values[COMPILE] == COMPILE_EAGER;

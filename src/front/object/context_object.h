@@ -49,6 +49,7 @@ struct tg_context {
     bool verifies;          /* verify graphs and loops after each pass, and the
                                schedules and IR of compiled code */
     uint64_t schedule_seed; /* of random schedules, for tests; 0: none */
+    unsigned checks;        /* TGI_CHECK_… (interp.h) */
     unsigned jit;           /* tgi_jit_mode */
     bool is_eager;          /* calls wait for their compile */
     const char *cpu;        /* NULL: the host */

@@ -25,6 +25,10 @@ enum {
     MIN_ACCUMULATORS = 12,
     MIN_ACCUMULATORS_1 = 8,
     MAX_EQUAL_TILES = 32,
+    /* Fewer micro-kernels per column are as high as possible: one more reads B
+       once more. Measured on Zen 4, 32 x 784 x 128: heights of 11, 11 and 10
+       take 56 us, four of 8 take 64. */
+    MIN_EQUAL_TILES = 4,
     /* Per cent of FMAs per load that a wider micro-kernel must have: the matmuls
        of a program then share one more often. */
     MIN_GAIN = 125,
@@ -112,9 +116,10 @@ static unsigned equal_mr(const tgi_scheduler *r, const tgi_schedule *s,
     const unsigned min = width == 1 ? MIN_ACCUMULATORS_1 : MIN_ACCUMULATORS;
     if (m > (int64_t)max * MAX_EQUAL_TILES && !reads_b_from_l1(r, s, nr))
         return 0;
+    const int64_t tiles = (m + max - 1) / max;
     for (unsigned mr = max; mr * width >= min; mr--)
         if (m % mr == 0)
-            return mr;
+            return tiles >= MIN_EQUAL_TILES || m / mr == tiles ? mr : 0;
     return 0;
 }
 

@@ -190,6 +190,7 @@ tg_status tgi_fuse_add_conv(tgi_fuse_state *s, tgi_ref ref)
                      .inner = c.inner,
                      .vectors = TGI_COLUMNS,
                      .is_permuted = has_rows_of_examples(s, &c),
+                     .late_axis = (uint8_t)c.n_batch,
                      .value.node = c.x,
                      .reduce.op = TGI_OP_MATMUL};
     tgi_dim strides[TG_MAX_RANK];

@@ -15,6 +15,8 @@
  * Terminates: one pass over the tasks, LOOK_BACK kernels each; a value that
  *             must be in memory makes fusion restart.
  */
+#include <string.h>
+
 #include "base/error.h"
 #include "fuse/fuse_kernel.h"
 #include "fuse/fuse_value.h"
@@ -124,15 +126,33 @@ static position match_domain(const tgi_fuse_kernel *k, const tgi_task *task)
     return p;
 }
 
+/* True if a map has the loop axes in which a task stores its node. */
+static bool has_loops_of(const tgi_fuse_state *s, const tgi_task *writer,
+                         const tgi_map *map)
+{
+    tgi_map own;
+    tgi_map_init(s, writer->node, &own);
+    if (writer->is_permuted) {
+        int32_t *late = &own.axis[writer->late_axis].axis;
+        for (int i = writer->late_axis + 1; i < own.rank - 1; i++) {
+            const int32_t axis = own.axis[i].axis;
+            if (axis != TGI_AXIS_NONE && *late != TGI_AXIS_NONE) {
+                own.axis[i].axis = *late;
+                *late = axis;
+            }
+        }
+    }
+    return memcmp(map, &own, sizeof(own)) == 0;
+}
+
 bool tgi_fuse_is_aligned(const tgi_fuse_state *s, const tgi_task *writer,
                          const tgi_expr_node *expr_node, const tgi_map *map)
 {
     /* A shift must be known before any point runs. */
     return s->values[expr_node->node].class == TGI_VALUE_MATERIALISED &&
            tgi_task_materialises(writer, expr_node->node) &&
-           writer->kind != TGI_TASK_EPILOGUE && !writer->is_permuted &&
-           expr_node->depth == 0 &&
-           tgi_map_is_identity(s, expr_node->node, map);
+           writer->kind != TGI_TASK_EPILOGUE && expr_node->depth == 0 &&
+           has_loops_of(s, writer, map);
 }
 
 /* Lanes over which a phase distributes elements. */

@@ -74,8 +74,11 @@ typedef struct tgi_task {
 
     /* Loops. MAP, CHECK: `inner` is empty. */
     tgi_domain outer, inner;
-    uint8_t vectors;  /* tgi_vectors */
-    bool is_permuted; /* outer axes are not in the order of the node's axes */
+    uint8_t vectors; /* tgi_vectors */
+    /* Outer axes are not in the order of the node's axes: late_axis of these is
+       the last but one. */
+    bool is_permuted;
+    uint8_t late_axis;
 
     /* Expression, of all kinds but HOST and REGION. */
     tgi_expr_root value; /* stored, reduced or checked at a point */

@@ -45,6 +45,16 @@ static void gradient(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, g[0], g[1]);
 }
 
+/* in: images, filters, the gradient of the result */
+static void gradient_of_filters(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value y = tg_conv2d(in[0], in[1]);
+    tg_value g;
+    tg_gradients(tg_sum(tg_mul(y, in[2]), TG_ALL_AXES), &in[1], 1, &g);
+    tg_return(t, g);
+}
+
 static void pooling(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -125,6 +135,23 @@ Test(fuse_conv, windows_are_not_copied)
     fuse(&fu, pooling, NO_SYMBOLS, F32(8, 20, 20, 16));
     cr_assert_eq(n_kernels(&fu), 1);
     cr_assert_eq(n_temporary(&fu), 0);
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
+/* Rows of the micro-kernel are channels, beside the axes of the window; the
+   transpose that makes them filters is a store in another order. */
+Test(fuse_conv, the_gradient_of_filters_is_stored_where_it_belongs)
+{
+    fused fu;
+    fuse(&fu, gradient_of_filters, NO_SYMBOLS, F32(8, 10, 10, 16),
+         F32(3, 3, 16, 32), F32(8, 8, 8, 32));
+    const tgi_kernel_loops *last =
+        fu.loops->kernels.data[fu.loops->kernels.n - 1];
+    cr_assert_eq(last->reductions.n, 1);
+    cr_assert_eq(last->stores.n, 1);
+    cr_assert_eq(last->n_outer, 3);
+    cr_assert_eq(last->extent[1], 3 * 16); /* of the window, and channels */
     fuse_end(&fu);
     check_nothing_is_alive();
 }

@@ -30,24 +30,30 @@ static void gives(tgi_pass_run *pass, tgi_ref value, const char *wanted)
 }
 
 /* A pass, then dead, so that only live nodes are compared. */
-static tg_status shape_then_dead(const tgi_graph *in, tgi_graph **out_graph)
+static tg_status then_dead(tgi_pass_run *pass, const tgi_graph *in,
+                           tgi_graph **out_graph)
 {
     tgi_graph *middle = NULL;
-    tg_status status = tgi_pass_shape(in, &middle);
+    tg_status status = pass(in, &middle);
     if (status == TG_OK)
         status = tgi_pass_dead(middle, out_graph);
     tgi_graph_release(middle);
     return status;
 }
 
+static tg_status shape_then_dead(const tgi_graph *in, tgi_graph **out_graph)
+{
+    return then_dead(tgi_pass_shape, in, out_graph);
+}
+
 static tg_status fold_then_dead(const tgi_graph *in, tgi_graph **out_graph)
 {
-    tgi_graph *middle = NULL;
-    tg_status status = tgi_pass_fold(in, &middle);
-    if (status == TG_OK)
-        status = tgi_pass_dead(middle, out_graph);
-    tgi_graph_release(middle);
-    return status;
+    return then_dead(tgi_pass_fold, in, out_graph);
+}
+
+static tg_status crop_then_dead(const tgi_graph *in, tgi_graph **out_graph)
+{
+    return then_dead(tgi_pass_crop, in, out_graph);
 }
 
 /* -- Fold ------------------------------------------------------------------ */
@@ -467,16 +473,6 @@ Test(pass_shape, checks_that_always_hold_go_and_others_stay)
 }
 
 /* -- Crop ------------------------------------------------------------------ */
-
-static tg_status crop_then_dead(const tgi_graph *in, tgi_graph **out_graph)
-{
-    tgi_graph *middle = NULL;
-    tg_status status = tgi_pass_crop(in, &middle);
-    if (status == TG_OK)
-        status = tgi_pass_dead(middle, out_graph);
-    tgi_graph_release(middle);
-    return status;
-}
 
 /* f32[2,10,6]: a parameter f32[2,6,4], padded with zeros. */
 static tgi_ref padded(void)

@@ -82,6 +82,36 @@ bool tgi_loops_walk_groups(const tgi_loops *loops, size_t step,
     return is_straightline;
 }
 
+static bool writes(const tgi_kernel_loops *kernel, tgi_buffer_id buffer)
+{
+    for (size_t i = 0; i < kernel->stores.n; i++)
+        if (tgi_buffer_id_equals(
+                kernel->accesses.data[kernel->stores.data[i].access].buffer,
+                buffer))
+            return true;
+    return false;
+}
+
+bool tgi_loops_may_write_and_fail(const tgi_loops *loops, tgi_buffer_id buffer)
+{
+    bool is_written = false, has_checked = false;
+    for (size_t i = 0; i < loops->steps.n; i++) {
+        const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, i);
+        const int kind = loops->steps.data[i].kind;
+        if (kernel) {
+            is_written |= writes(kernel, buffer);
+            has_checked |= kernel->checks.n > 0;
+        } else if (kind == TGI_STEP_RETURN_IF_FAILED) {
+            has_checked = false;
+            if (is_written)
+                return true;
+        } else if (kind != TGI_STEP_BARRIER) {
+            return true;
+        }
+    }
+    return is_written && has_checked; /* checked when the call ends */
+}
+
 size_t tgi_loops_end_of_unit(const tgi_loops *loops, size_t step)
 {
     const tgi_loop_step *first = &loops->steps.data[step];

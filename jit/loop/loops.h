@@ -494,6 +494,11 @@ typedef struct tgi_group_walk {
 bool tgi_loops_walk_groups(const tgi_loops *loops, size_t step,
                            tgi_group_walk *walk);
 
+/* True if a call that fails may have written a buffer: a step that writes it
+   precedes one that can end the call. Also true if there are branches or
+   loops. */
+bool tgi_loops_may_write_and_fail(const tgi_loops *loops, tgi_buffer_id buffer);
+
 /* A *unit* is a kernel, a straight-line group or a straight-line loop. The step
    after the unit at `step`; `step` if it is another one. */
 size_t tgi_loops_end_of_unit(const tgi_loops *loops, size_t step);

@@ -288,6 +288,17 @@ static void update_memos(tgi_native *native, bool has_failed)
 
 /* -- Creation -------------------------------------------------------------- */
 
+/* A call that fails leaves results as they were. */
+static void find_results_to_keep(tgi_native *native)
+{
+    const tgi_loops *loops = native->program->loops;
+    for (size_t i = 0; i < loops->buffers.n; i++)
+        if (loops->buffers.data[i].place == TGI_PLACE_RESULT)
+            native->may_be_lost[loops->buffers.data[i].index] =
+                (loops->runtime_checks.n || loops->hosts.n) &&
+                tgi_loops_may_write_and_fail(loops, tgi_buffer_id_from(i));
+}
+
 static tg_status native_init(tgi_native *native, const int64_t *symbols)
 {
     const tgi_loops *loops = native->program->loops;
@@ -305,10 +316,13 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
         tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->staging));
     native->is_staged =
         tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->is_staged));
+    native->may_be_lost =
+        tgi_alloc_zero((graph->results.n + 1) * sizeof(*native->may_be_lost));
     if (!native->values || !native->graph_values || !native->buffers ||
         !native->sizes || !native->results || !native->staging ||
-        !native->is_staged)
+        !native->is_staged || !native->may_be_lost)
         return tgi_error_memory();
+    find_results_to_keep(native);
     TGI_TRY(tgi_dims_evaluate(loops->dims, symbols, native->values));
     TGI_TRY(tgi_dims_evaluate(graph->dims, symbols, native->graph_values));
     TGI_TRY(tgi_graph_run_checks(graph, native->graph_values));
@@ -378,6 +392,7 @@ void tgi_native_destroy(tgi_native *native)
     tgi_free(native->unchanged);
     tgi_free(native->memos);
     tgi_free(native->is_staged);
+    tgi_free(native->may_be_lost);
     tgi_free(native->staging);
     tgi_free(native->results);
     tgi_free(native->sizes);
@@ -411,7 +426,7 @@ static bool needs_staging(const tgi_native *native, size_t buffer,
                           void *const *params, const char *result)
 {
     const tgi_loops *loops = native->program->loops;
-    if (!result || loops->runtime_checks.n || loops->hosts.n)
+    if (!result || native->may_be_lost[loops->buffers.data[buffer].index])
         return true;
     for (size_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];

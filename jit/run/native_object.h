@@ -24,10 +24,11 @@ struct tgi_native {
     int n_threads;            /* profitable */
 
     /* Staging buffers of results that must not be written during the run:
-       those that are NULL or overlap a parameter, and all results of a program
-       that may fail. */
-    char **staging;  /* by result; NULL: written directly */
-    bool *is_staged; /* by result; scratch of tgi_native_bind */
+       those that are NULL, overlap a parameter, or may be written by a call
+       that then fails. */
+    char **staging;    /* by result; NULL: written directly */
+    bool *is_staged;   /* by result; scratch of tgi_native_bind */
+    bool *may_be_lost; /* by result: a call that fails may have written it */
     int64_t staging_bytes;
     void **results; /* by result: the caller's buffer, or NULL */
     tgi_frame frame;

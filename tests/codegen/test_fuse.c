@@ -400,6 +400,38 @@ static void gather_zero(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_exp(tg_gather_with(in[0], in[1], 0, TG_GATHER_ZERO)));
 }
 
+/* Both results are written by the kernel that computes the indices, before
+   these are checked. */
+static void check_after(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value y = tg_tanh(in[0]);
+    const tg_value index = tg_cast(tg_sum(y, TG_AXES(1)), TG_I32);
+    tg_return(t, y, tg_gather(in[0], index, 0));
+}
+
+static bool may_be_lost(const fused *fu, uint32_t result)
+{
+    size_t i = 0;
+    while (fu->loops->buffers.data[i].place != TGI_PLACE_RESULT ||
+           fu->loops->buffers.data[i].index != result)
+        i++;
+    return tgi_loops_may_write_and_fail(fu->loops, tgi_buffer_id_from(i));
+}
+
+Test(fuse, results_that_no_failure_follows_are_known)
+{
+    fused fu;
+    fuse(&fu, gather_check, NO_SYMBOLS, F32(30, 20), I32(5, 6));
+    cr_assert(!may_be_lost(&fu, 0));
+    fuse_end(&fu);
+    fuse(&fu, check_after, NO_SYMBOLS, F32(30, 20));
+    cr_assert(may_be_lost(&fu, 0));
+    cr_assert(may_be_lost(&fu, 1));
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
 Test(fuse, gathers_check_or_clamp_indices_by_mode)
 {
     tgi_strbuf text = {0};

@@ -100,10 +100,10 @@ def sum(x, y):
     blocks = 64
     parts = np.zeros(blocks, np.float32)
     for block in prange(blocks):
-        begin, end = x.size * block // blocks, x.size * (block + 1) // blocks
+        mine = x[x.size * block // blocks : x.size * (block + 1) // blocks]
         part = f32(0)
-        for i in range(begin, end):
-            part += x[i]
+        for i in range(mine.size):
+            part += mine[i]
         parts[block] = part
     y[()] = parts.sum()
 

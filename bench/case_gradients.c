@@ -179,6 +179,8 @@ const tensor_case scan_gradient_case = {
     .scratch = SHAPE(COLUMNS, 3, 3),
     .absolute = 1e-4,
     .relative = 1e-4,
+    .expression = "scan_3x3_gradient",
+    .engines = ENGINE(BACKEND_JAX),
 };
 
 /* -- adam: one update of parameters with their moments --------------------- */

@@ -38,6 +38,8 @@ const tensor_case scan_case = {
                INPUT(TG_F32, SHAPE(3, 3), -0.3, 0.3)},
     .results = {{TG_F32, SHAPE(3, 3)}, {TG_F32, SHAPE(COLUMNS, 3, 3)}},
     .absolute = 1e-5,
+    .expression = "scan_3x3",
+    .engines = ENGINE(BACKEND_JAX) | ENGINE(BACKEND_NUMBA),
 };
 
 const case_size scan_sizes[] = {
@@ -75,7 +77,7 @@ static void trace_lorenz(tg_trace *t, const tg_value *in, void *user)
     trace_lorenz_loop(t, in, trace_lorenz_step);
 }
 
-#define LORENZ_CASE(trace) \
+#define LORENZ_CASE(trace, the_expression) \
     { \
         .callback = trace, \
         .kernels = {[BACKEND_C] = plain_lorenz}, \
@@ -84,10 +86,11 @@ static void trace_lorenz(tg_trace *t, const tg_value *in, void *user)
         .results = {{TG_F64, SHAPE_SCALAR}, \
                     {TG_F64, SHAPE_SCALAR}, \
                     {TG_F64, SHAPE_SCALAR}}, \
-        .absolute = 1e-8, \
+        .absolute = 1e-8, .expression = the_expression, \
+        .engines = ENGINE(BACKEND_JAX) | ENGINE(BACKEND_NUMBA), \
     }
 
-const tensor_case lorenz_case = LORENZ_CASE(trace_lorenz);
+const tensor_case lorenz_case = LORENZ_CASE(trace_lorenz, "lorenz");
 
 const case_size lorenz_sizes[] = {
     SIZE_TIMED("lorenz", 0, LORENZ_STEPS),
@@ -110,7 +113,7 @@ static void trace_lorenz_assert(tg_trace *t, const tg_value *in, void *user)
     trace_lorenz_loop(t, in, trace_lorenz_assert_step);
 }
 
-const tensor_case lorenz_assert_case = LORENZ_CASE(trace_lorenz_assert);
+const tensor_case lorenz_assert_case = LORENZ_CASE(trace_lorenz_assert, NULL);
 
 const case_size lorenz_assert_sizes[] = {
     SIZE_TIMED("lorenz_assert", 0, LORENZ_STEPS),
@@ -149,6 +152,8 @@ const tensor_case wave_case = {
                INPUT(TG_F64, SHAPE_WHOLE, -1, 1)},
     .results = {{TG_F64, SHAPE_WHOLE}, {TG_F64, SHAPE_WHOLE}},
     .absolute = 1e-8,
+    .expression = "wave_1d",
+    .engines = ENGINE(BACKEND_JAX) | ENGINE(BACKEND_NUMBA),
 };
 
 const case_size wave_sizes[] = {

@@ -80,7 +80,8 @@ static void switch_team(row *r)
     if (r->threads > 1 && !backend_is_engine((backend)last))
         nanosleep(&spin_time, NULL);
     last = team;
-    repeat(r, 1);
+    /* A cache that holds most of the data fills over several iterations. */
+    repeat(r, r->iterations ? (r->iterations + 1) / 2 : 1);
 }
 
 static void prepare(row *r, const measure_options *options)

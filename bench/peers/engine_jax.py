@@ -102,6 +102,12 @@ class Ops(ArrayOps):
         )
         return -chosen.mean()
 
+    def scan(self, step, start, x):
+        return lax.scan(step, start, x)
+
+    def repeat(self, n, step, start):
+        return lax.fori_loop(0, n, lambda i, state: step(*state), start)
+
     def value_and_gradients(self, loss_of, parameters):
         every = tuple(range(len(parameters)))
         return jax.value_and_grad(loss_of, every)(*parameters)

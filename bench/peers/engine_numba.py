@@ -7,10 +7,20 @@ import numba
 import numpy as np
 from numba import prange
 
-from expressions import BETA_1, BETA_2, EPSILON, RATE
+from expressions import (
+    BETA_1,
+    BETA_2,
+    EPSILON,
+    LORENZ_STEP,
+    LORENZ_STEPS,
+    RATE,
+    WAVE_SPEED,
+    WAVE_STEPS,
+)
 
 f32 = np.float32
 parallel = numba.njit(parallel=True, fastmath=True)
+serial = numba.njit(fastmath=True)
 
 
 def start(name, threads):
@@ -90,10 +100,10 @@ def sum(x, y):
     blocks = 64
     parts = np.zeros(blocks, np.float32)
     for block in prange(blocks):
-        begin, end = x.size * block // blocks, x.size * (block + 1) // blocks
+        mine = x[x.size * block // blocks : x.size * (block + 1) // blocks]
         part = f32(0)
-        for i in range(begin, end):
-            part += x[i]
+        for i in range(mine.size):
+            part += mine[i]
         parts[block] = part
     y[()] = parts.sum()
 
@@ -121,6 +131,49 @@ def jacobi(x, y):
         for j in range(1, columns - 1):
             vertical = x[i - 1, j] + x[i + 1, j]
             y[i, j] = (vertical + x[i, j - 1] + x[i, j + 1]) * f32(0.25)
+
+
+@serial
+def scan_3x3(x, start, a, last, every):
+    last[:] = start
+    for step in range(x.size):
+        for i in range(3):
+            for j in range(3):
+                total = x[step]
+                for k in range(3):
+                    total += a[i, k] * last[k, j]
+                every[step, i, j] = total
+        last[:] = every[step]
+
+
+@serial
+def lorenz(x, y, z, out_x, out_y, out_z):
+    for _ in range(LORENZ_STEPS):
+        dx, dy, dz = (y - x) * 10.0, x * (28.0 - z) - y, x * y - z * (8 / 3)
+        x += dx * LORENZ_STEP
+        y += dy * LORENZ_STEP
+        z += dz * LORENZ_STEP
+    out_x[()], out_y[()], out_z[()] = x, y, z
+
+
+@serial
+def wave_step(u, next):
+    """Overwrites the previous state. Slices: an index that could be negative
+    is not vectorised."""
+    left, here, right, inner = u[:-2], u[1:-1], u[2:], next[1:-1]
+    for i in range(inner.size):
+        bend = left[i] + right[i] - 2 * here[i]
+        inner[i] = 2 * here[i] - inner[i] + bend * WAVE_SPEED
+    next[0] = 0
+    next[next.size - 1] = 0
+
+
+@serial
+def wave_1d(before, now, out_before, out_now):
+    out_before[:], out_now[:] = before, now
+    for _ in range(WAVE_STEPS // 2):
+        wave_step(out_now, out_before)
+        wave_step(out_before, out_now)
 
 
 @parallel
@@ -163,6 +216,9 @@ SHAPES = {
     "transpose": lambda x: [x.shape[::-1]],
     "black_scholes": lambda x: [x.shape, x.shape],
     "adam": lambda x: [(16,)],
+    "scan_3x3": lambda x: [(3, 3), (x.size, 3, 3)],
+    "lorenz": lambda x: [()] * 3,
+    "wave_1d": lambda x: [x.shape] * 2,
 }
 
 

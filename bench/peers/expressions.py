@@ -18,6 +18,8 @@ RATE = 0.01
 BETA_1, BETA_2, EPSILON = 0.9, 0.999, 1e-8
 ATTENTION_SCALE = 0.125
 CNN_FILTERS = 64  # channels of the flattened image
+LORENZ_STEPS, LORENZ_STEP = 100000, 1e-4
+WAVE_STEPS, WAVE_SPEED = 1000, 0.25
 
 EXPRESSIONS = {}
 
@@ -201,6 +203,46 @@ def avg_pool_3x3(o, x):
 @expression("image", "image")
 def avg_pool_2x2(o, x):
     return o.avg_pool(x, 2, 2)
+
+
+# -- Loops --------------------------------------------------------------------
+
+
+@expression()
+def scan_3x3(o, x, c, a):
+    def step(c, x):
+        c = o.matmul(a, c) + x
+        return c, c
+
+    return o.scan(step, c, x)
+
+
+@expression()
+def scan_3x3_gradient(o, x, c, a):
+    def target(x, c, a):
+        every = scan_3x3(o, x, c, a)[1]
+        return o.sum(every * every)
+
+    return tuple(o.value_and_gradients(target, (x, c, a))[1])
+
+
+@expression()
+def lorenz(o, x, y, z):
+    def step(x, y, z):
+        dx, dy, dz = 10.0 * (y - x), x * (28.0 - z) - y, x * y - 8 / 3 * z
+        return x + LORENZ_STEP * dx, y + LORENZ_STEP * dy, z + LORENZ_STEP * dz
+
+    return o.repeat(LORENZ_STEPS, step, (x, y, z))
+
+
+@expression()
+def wave_1d(o, before, now):
+    def step(before, now):
+        here = now[1:-1]
+        bend = now[:-2] + now[2:] - 2 * here
+        return now, o.add_border(2 * here - before[1:-1] + WAVE_SPEED * bend)
+
+    return o.repeat(WAVE_STEPS, step, (before, now))
 
 
 # -- Training -----------------------------------------------------------------

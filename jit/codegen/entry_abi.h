@@ -54,9 +54,10 @@ struct tgi_frame {
        and the addresses in `buffers`. Called by thread 0 only, between
        barriers; false ends the call. */
     int32_t (*grow)(tgi_frame *frame, int64_t number, int64_t iterations);
-    /* Called by each thread after each step of the loops that runs a kernel, a
-       barrier or a host step, with its number; after the first step of a
-       straight-line group. NULL: none; set by profiled runs only. */
+    /* Called by each thread after each kernel, barrier and host step, with its
+       number in the steps of the loops; after a straight-line group, with that
+       of its first step. NULL: none; set by profiled runs only. Programs of one
+       kernel do not call it (tgi_loops_are_single). */
     void (*step_done)(tgi_frame *frame, int64_t thread, int64_t step);
     /* Not for compiled code: the state of the barrier (jit/run/team.c). */
     struct tgi_team *team;

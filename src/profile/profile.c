@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/at_fork.h"
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/live.h"
 
 atomic_uint tgi_profile_mode;
@@ -150,12 +151,19 @@ static tgi_profile_trace *add_trace(const tgi_profile_key *key)
 
 /* -- Units; lock held ------------------------------------------------------ */
 
+static uint64_t hash_name(const tgi_profile_unit *unit)
+{
+    return tgi_hash(unit->name, strlen(unit->name), 0);
+}
+
 static tgi_profile_unit *find_unit(const tgi_profile_trace *trace,
                                    const tgi_profile_unit *like)
 {
+    const uint64_t hash = hash_name(like);
     for (size_t i = 0; i < trace->units.n; i++) {
         tgi_profile_unit *unit = trace->units.data[i];
-        if (unit->is_interpreted == like->is_interpreted &&
+        if (unit->hash == hash &&
+            unit->is_interpreted == like->is_interpreted &&
             unit->n_sites == like->n_sites &&
             (!unit->n_sites || same_site(unit->sites[0], like->sites[0])) &&
             strcmp(unit->name, like->name) == 0)
@@ -185,6 +193,7 @@ static tgi_profile_unit *add_unit(tgi_profile_trace *trace,
         tgi_free(unit);
         return NULL;
     }
+    unit->hash = hash_name(like);
     unit->sites = sites;
     unit->n_sites = like->n_sites;
     unit->is_interpreted = like->is_interpreted;

@@ -74,6 +74,7 @@ typedef struct tgi_compile_stats {
    nodes of one operation. The strings belong to its trace. */
 typedef struct tgi_profile_unit {
     const char *name, *ops;
+    uint64_t hash;        /* of the name; set by tgi_profile_unit_get */
     const tg_site *sites; /* that traced it; the main one first */
     size_t n_sites;
     bool is_interpreted;

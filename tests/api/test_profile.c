@@ -324,12 +324,7 @@ Test(profile, outlives_functions_and_contexts)
     check_nothing_is_alive();
 }
 
-typedef struct caller {
-    pthread_t thread;
-    int number;
-} caller;
-
-enum { CALLS = 50 };
+enum { CALLERS = 4, CALLS = 50 };
 
 static void *call_in_own_context(void *user)
 {
@@ -357,23 +352,22 @@ static void *call_in_own_context(void *user)
 Test(profile, several_threads_and_contexts_share_it)
 {
     const char path[] = "test_profile_threads.json";
-    caller callers[4];
+    pthread_t callers[CALLERS];
     tg_profile_options options = TG_PROFILE_OPTIONS_INIT;
     options.trace_file = path;
     cr_assert_eq(tg_profile_start(&options), TG_OK, "%s", tg_error(NULL));
-    for (int i = 0; i < 4; i++)
-        cr_assert_eq(pthread_create(&callers[i].thread, NULL,
-                                    call_in_own_context, NULL),
-                     0);
-    for (int i = 0; i < 4; i++)
-        pthread_join(callers[i].thread, NULL);
+    for (int i = 0; i < CALLERS; i++)
+        cr_assert_eq(
+            pthread_create(&callers[i], NULL, call_in_own_context, NULL), 0);
+    for (int i = 0; i < CALLERS; i++)
+        pthread_join(callers[i], NULL);
     cr_assert_eq(tg_profile_stop(), TG_OK);
     json_t *json = report(), *trace = trace_of(json, "chain");
-    cr_assert_eq(number(trace, "calls"), 4 * CALLS);
+    cr_assert_eq(number(trace, "calls"), CALLERS * CALLS);
     json_decref(json);
     json_t *events = json_load_file(path, 0, NULL);
     cr_assert_not_null(events);
-    cr_assert_geq(json_array_size(events), 4 * CALLS);
+    cr_assert_geq(json_array_size(events), CALLERS * CALLS);
     json_decref(events);
     (void)unlink(path);
     tg_profile_clear();

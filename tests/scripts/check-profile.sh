@@ -53,6 +53,15 @@ for variable in TGJIT_PROFILE TGJIT_TRACE; do
         fail "no warning about $variable: $(cat "$folder/stderr")"
 done
 
+# The session in docs/PROFILING.md refers to lines of the example.
+page=$srcdir/docs/PROFILING.md example=$srcdir/examples/profile_kmeans.c
+sed -n 29p "$example" | grep -q 'tg_sum(tg_mul(difference, difference)' &&
+    sed -n 43p "$example" | grep -q 'tg_matmul(tg_transpose(is_member' ||
+    fail "docs/PROFILING.md: lines of examples/profile_kmeans.c have moved"
+grep '^    tg_value\|^    return' "$page" | while read -r line; do
+    grep -qF "$line" "$example" || echo "$line"
+done | grep . && fail "docs/PROFILING.md and examples/profile_kmeans.c differ"
+
 # -- Timelines ---------------------------------------------------------------
 
 # check_nesting FILE: every line but the brackets is one event. Of each thread,

@@ -148,7 +148,8 @@ Test(context, every_pass_can_be_dumped)
     session s;
     session_begin(&s);
     tg_function *f = traced_once(s.ctx, NULL);
-    check_files(&dir, "gelu_like_0.dead.txt\ngelu_like_0.final.txt\n"
+    check_files(&dir, "gelu_like_0.crop.txt\n"
+                      "gelu_like_0.dead.txt\ngelu_like_0.final.txt\n"
                       "gelu_like_0.fold.txt\ngelu_like_0.hoist.txt\n"
                       "gelu_like_0.inline.txt\ngelu_like_0.shape.txt\n"
                       "gelu_like_0.simplify.txt\ngelu_like_0.trace.txt\n");
@@ -247,8 +248,8 @@ Test(context, options_that_mean_nothing_are_refused)
             "'loud' is not one of off, warn, info, debug, +trace, +pass, "
             "+call, +memory, +jit, +cache, +config");
     REFUSED(skip_passes, "fold, unfold",
-            "'unfold' is not one of inline, shape, fold, simplify, hoist, "
-            "dead, elide-copies, in-place, group");
+            "'unfold' is not one of inline, crop, shape, fold, simplify, "
+            "hoist, dead, elide-copies, in-place, group");
     REFUSED(explain, "retrace,everything",
             "'everything' is not one of retrace, fusion");
     REFUSED(dump, "graphics",

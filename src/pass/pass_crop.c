@@ -200,10 +200,10 @@ static tgi_ref add_crop(tgi_rebuild *rebuild, tgi_ref old, const crop *c)
 static tgi_ref crop_node(tgi_rebuild *rebuild, tgi_ref old,
                          const tgi_node *node)
 {
-    const tgi_attr_slice *attr = node->attr;
-    const tgi_shape *shape = tgi_shape_of(rebuild->out->dims, node->shape);
     if (node->op != TGI_OP_SLICE)
         return tgi_graph_add(rebuild->out, node);
+    const tgi_attr_slice *attr = node->attr;
+    const tgi_shape *shape = tgi_shape_of(rebuild->out->dims, node->shape);
     const tgi_ref input = old_node(rebuild, old)->inputs[0];
     const int op = old_node(rebuild, input)->op;
     crop c = {.rank = shape->rank};

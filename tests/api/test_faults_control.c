@@ -156,7 +156,7 @@ static bool raw_scenario(void)
 {
     world w;
     bool good = world_begin(&w, all_kinds, scale,
-                            "inline,fold,simplify,hoist,shape,dead") &&
+                            "inline,crop,fold,simplify,hoist,shape,dead") &&
                 (w.bound = tg_bind(w.f, TG_ARGS(w.x), TG_RESULTS(&w.y))) &&
                 !tg_run(w.bound) &&
                 (w.text = tg_function_text(w.f, TG_TEXT_GRAPH));

@@ -295,22 +295,22 @@ Test(runner, code_is_compiled_once_for_each_class_of_extents)
     for (int round = 0; round < 3; round++)
         for (int64_t n = 2; n <= 16; n++)
             check_adds_up(&s, f, n);
-    cr_assert_eq(count_lines(s.logged, "compiled"), 1, "%s", s.logged);
+    cr_assert_eq(count_lines(s.logged, ": compiled "), 1, "%s", s.logged);
     for (int round = 0; round < 3; round++) {
         check_adds_up(&s, f, 1);
         check_adds_up(&s, f, 0);
     }
-    cr_assert_eq(count_lines(s.logged, "compiled"), 3, "%s", s.logged);
+    cr_assert_eq(count_lines(s.logged, ": compiled "), 3, "%s", s.logged);
     cr_assert_eq(tg_function_trace_count(f), 1);
     /* The process still has the code of the evicted trace, */
     tg_function_clear(f);
     check_adds_up(&s, f, 5);
-    cr_assert_eq(count_lines(s.logged, "compiled"), 3, "%s", s.logged);
+    cr_assert_eq(count_lines(s.logged, ": compiled "), 3, "%s", s.logged);
     /* until its cache is cleared too. */
     tg_function_clear(f);
     tg_code_clear();
     check_adds_up(&s, f, 5);
-    cr_assert_eq(count_lines(s.logged, "compiled"), 4, "%s", s.logged);
+    cr_assert_eq(count_lines(s.logged, ": compiled "), 4, "%s", s.logged);
     tg_function_release(f);
     session_end(&s);
 }

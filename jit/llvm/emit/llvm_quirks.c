@@ -101,8 +101,3 @@ void tgi_llvm_quirk_store_address(LLVMBuilderRef builder, LLVMValueRef address,
 {
     LLVMBuildStore(builder, address, to);
 }
-
-bool tgi_llvm_quirk_keeps_item_loop(const tgi_schedule *schedule)
-{
-    return schedule->phases[0].fission.n_parts > 1;
-}

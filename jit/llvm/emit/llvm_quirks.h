@@ -4,10 +4,7 @@
  * comment states what LLVM does with plain IR, and what that costs.
  *
  * tests/codegen/test_llvm_quirks.c compiles the plain IR and fails as soon as
- * LLVM generates good code for it: then the workaround can go. Two workarounds
- * have no such test, because no small IR was found that shows them, only times:
- * tgi_llvm_quirk_keeps_item_loop, and the order of stores in
- * llvm_fission_loop.c, which is not a function.
+ * LLVM generates good code for it: then the workaround can go.
  */
 #ifndef TGI_LLVM_QUIRKS_H
 #define TGI_LLVM_QUIRKS_H
@@ -86,10 +83,5 @@ LLVMValueRef tgi_llvm_quirk_pointer_of(LLVMBuilderRef builder,
    keeps each alive, or spilled, throughout the function. */
 void tgi_llvm_quirk_store_address(LLVMBuilderRef builder, LLVMValueRef address,
                                   LLVMValueRef to);
-
-/* True if the body of a kernel stays in a loop over work items even if there is
-   one: LLVM hoists the constants of a fissioned body out of its loops and
-   spills them, and Black-Scholes takes 10 % longer. */
-bool tgi_llvm_quirk_keeps_item_loop(const tgi_schedule *schedule);
 
 #endif /* TGI_LLVM_QUIRKS_H */

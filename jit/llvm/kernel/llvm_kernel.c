@@ -24,7 +24,6 @@
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_offsets.h"
 #include "llvm/emit/llvm_program.h"
-#include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
 #include "llvm/loops/llvm_fission.h"
 #include "llvm/loops/llvm_non_temporal.h"
@@ -166,8 +165,7 @@ static void emit_items(tgi_llvm_kernel *k)
     for (int axis = 0; axis < o.n; axis++)
         o.extent[axis] = n_items_along(k, axis, item_extent[axis]);
     delinearise(k, &o, k->begin);
-    if (divides_rows && is_one_row(&o) &&
-        !tgi_llvm_quirk_keeps_item_loop(k->schedule)) {
+    if (divides_rows && is_one_row(&o)) {
         set_point(k, &o);
         emit_row_items(k, k->begin, LLVMBuildSub(k->b, k->end, k->begin, ""));
         return;

@@ -58,32 +58,40 @@ static tgi_shape_ref changed_shape(tgi_rule *rule, tgi_ref x, int axis,
     return tgi_rule_shape_of(rule, shape->rank - is_without_last, dims);
 }
 
-/* Windows side by side: the axis is their elements, and what is left. */
-static tgi_ref fold_adjacent(tgi_rule *rule, tgi_ref g, const windows *w)
+/* Windows side by side: each axis is their elements, and what is left. One
+   transpose for all axes puts the elements where they belong. */
+static tgi_ref fold_adjacent(tgi_rule *rule, tgi_ref g)
 {
     tgi_dims *table = rule->b->graph->dims;
-    const int rank = tgi_graph_shape(rule->b->graph, g)->rank;
-    const tgi_dim n = tgi_graph_shape(rule->b->graph, g)->dims[w->axis];
-    int perm[TG_MAX_RANK], at = 0;
-    for (int i = 0; i < rank - 1; i++) {
-        perm[at++] = i;
-        if (i == w->axis)
-            perm[at++] = rank - 1;
-    }
-    const tgi_dim covered = tgi_dim_mul(table, n, w->size);
-    const tgi_shape_ref shape = changed_shape(rule, g, w->axis, covered, true);
-    g = tgi_rule_reshape(rule, tgi_build_transpose(rule->b, g, rank, perm),
-                         shape);
-    if (!g || covered == w->extent)
-        return g;
+    const tgi_attr_window *attr = rule->node->attr;
+    const int rank = tgi_rule_shape(rule, 0)->rank;
+    tgi_dim dims[TG_MAX_RANK];
     tgi_attr_pad pad = {{0}, {0}, {0}};
-    pad.high[w->axis] =
-        tgi_build_dim(rule->b, tgi_dim_sub(table, w->extent, covered));
-    if (pad.high[w->axis] == TGI_DIM_NONE)
-        return 0;
-    const tgi_shape_ref padded =
-        changed_shape(rule, g, w->axis, w->extent, false);
-    return tgi_rule_pad(rule, g, K(0), &pad, padded);
+    int perm[TG_MAX_RANK], at = 0, elements = rank;
+    bool has_rest = false;
+    memcpy(dims, tgi_graph_shape(rule->b->graph, g)->dims,
+           (size_t)rank * sizeof(dims[0]));
+    for (int axis = 0; axis < rank; axis++) {
+        perm[at++] = axis;
+        if (attr->size[axis] == 0)
+            continue;
+        perm[at++] = elements++;
+        dims[axis] = tgi_dim_mul(table, dims[axis], attr->size[axis]);
+        if (tgi_build_dim(rule->b, dims[axis]) == TGI_DIM_NONE)
+            return 0;
+        pad.high[axis] = tgi_build_dim(
+            rule->b, tgi_dim_sub(table, tgi_rule_shape(rule, 0)->dims[axis],
+                                 dims[axis]));
+        if (pad.high[axis] == TGI_DIM_NONE)
+            return 0;
+        has_rest |= pad.high[axis] != 0;
+    }
+    g = tgi_build_transpose(rule->b, g, at, perm);
+    const tgi_shape_ref shape = tgi_rule_shape_of(rule, rank, dims);
+    g = g && shape ? tgi_rule_reshape(rule, g, shape) : 0;
+    return g && has_rest ? tgi_rule_pad(rule, g, K(0), &pad,
+                                        tgi_rule_node(rule, 0)->shape)
+                         : g;
 }
 
 /* Windows that overlap, or have gaps: element e of all windows, at its places
@@ -140,15 +148,19 @@ static tgi_ref gradient_of_windows(tgi_rule *rule)
     const tgi_attr_window *attr = rule->node->attr;
     const tgi_shape *input = tgi_rule_shape(rule, 0);
     tgi_ref g = G;
+    bool are_adjacent = true;
+    for (int axis = 0; axis < input->rank; axis++)
+        are_adjacent &= attr->size[axis] == 0 ||
+                        (attr->stride[axis] == attr->size[axis] &&
+                         attr->dilation[axis] == 1);
+    if (are_adjacent)
+        return g ? fold_adjacent(rule, g) : 0;
     /* The last axis of windows is the last axis. */
     for (int axis = input->rank - 1; g && axis >= 0; axis--) {
         const windows w = {axis, input->dims[axis], attr->size[axis],
                            attr->stride[axis], attr->dilation[axis]};
-        if (w.size == 0)
-            continue;
-        g = w.stride == w.size && w.dilation == 1
-                ? fold_adjacent(rule, g, &w)
-                : fold_overlapping(rule, g, &w);
+        if (w.size != 0)
+            g = fold_overlapping(rule, g, &w);
     }
     return g ? tgi_rule_reshape(rule, g, tgi_rule_node(rule, 0)->shape) : 0;
 }

@@ -626,6 +626,7 @@ EXTRA_DIST += \
 	tests/golden/schedule/chain.txt \
 	tests/golden/schedule/layer_norm.txt \
 	tests/golden/schedule/matmul.txt \
+	tests/golden/schedule/max_columns.txt \
 	tests/golden/schedule/non_temporal.txt \
 	tests/golden/schedule/row_epilogue.txt \
 	tests/golden/schedule/softmax.txt \

@@ -105,6 +105,7 @@ unit_tests = \
 	tests/codegen/test_executable_pages \
 	tests/codegen/test_fuse \
 	tests/codegen/test_fuse_conv \
+	tests/codegen/test_fuse_windows \
 	tests/codegen/test_fuse_matmul \
 	tests/codegen/test_fuse_memory \
 	tests/codegen/test_fuse_reduction_epilogue \

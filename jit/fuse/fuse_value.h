@@ -43,6 +43,10 @@ typedef struct tgi_fuse_value {
 /* Decides the class of every value of the graph. */
 tg_status tgi_fuse_values(tgi_fuse_state *s);
 
+/* Forces a value into memory, and fusion to restart: once per value, which is
+   why restarts end (fuse.c). */
+tg_status tgi_fuse_force(tgi_fuse_state *s, tgi_ref ref, const char *why);
+
 /* The node whose value `ref` forwards. */
 tgi_ref tgi_fuse_resolve(const tgi_fuse_state *s, tgi_ref ref);
 

@@ -20,6 +20,7 @@
  */
 #include "fuse/fuse_value.h"
 
+#include "base/error.h"
 #include "fuse/fuse_map.h"
 #include "fuse/fuse_task.h"
 #include "loop/explain.h"
@@ -54,6 +55,17 @@ tgi_ref tgi_fuse_defining_region(const tgi_fuse_state *s, tgi_ref ref)
         return 0;
     const tgi_ref write = node->inputs[1];
     return tgi_node_has_regions(tgi_graph_node(s->graph, write)) ? write : 0;
+}
+
+tg_status tgi_fuse_force(tgi_fuse_state *s, tgi_ref ref, const char *why)
+{
+    if (s->values[ref].force_reason && !s->must_restart)
+        TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
+                 "fusion of '%s' forces node %u twice: %s, then %s",
+                 s->graph->name, ref, s->values[ref].force_reason, why);
+    s->values[ref].force_reason = why;
+    s->must_restart = true;
+    return TG_OK;
 }
 
 bool tgi_fuse_is_needed(const tgi_fuse_state *s, tgi_ref ref)
@@ -194,21 +206,6 @@ tgi_ref tgi_fuse_storage_root(const tgi_fuse_state *s, tgi_ref ref)
     }
 }
 
-/* Stores the windows that a value views, for a user whose index map cannot be
-   composed with them. */
-static void store_windows(tgi_fuse_state *s, tgi_ref ref)
-{
-    for (;;) {
-        ref = tgi_fuse_resolve(s, ref);
-        const tgi_node *node = tgi_graph_node(s->graph, ref);
-        if (!tgi_fuse_is_view(node))
-            return;
-        if (node->op == TGI_OP_WINDOW)
-            s->values[ref].must_store = true;
-        ref = node->inputs[0];
-    }
-}
-
 /* Records the uses that an inlined value, or a root, makes of its inputs. */
 static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
                            tgi_ref view)
@@ -224,11 +221,9 @@ static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
         return;
     case TGI_OP_WINDOW:
         /* An element is in several windows. */
-        store_windows(s, node->inputs[0]);
         add_use(s, node->inputs[0], owner, ref)->prefers_memory = true;
         return;
     case TGI_OP_DYNAMIC_SLICE:
-        store_windows(s, node->inputs[0]);
         add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
             value->prefers_memory;
         add_use(s, node->inputs[1], owner, ref);
@@ -239,7 +234,6 @@ static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
             (repeats_rows(s, ref) && is_loaded_if_repeated(s, node->inputs[0]));
         return;
     case TGI_OP_GATHER:
-        store_windows(s, node->inputs[0]);
         add_use(s, node->inputs[0], owner, ref)->prefers_memory = true;
         add_use(s, node->inputs[1], owner, ref);
         return;
@@ -421,7 +415,6 @@ static void visit_value(tgi_fuse_state *s, tgi_ref ref)
             !tgi_fuse_packs_rhs(s, ref);
         break;
     case TGI_OP_CONV:
-        store_windows(s, node->inputs[0]);
         add_use(s, node->inputs[0], ref, 0)->prefers_memory = true;
         add_use(s, node->inputs[1], ref, 1);
         add_dense_use(s, tgi_fuse_storage_root(s, node->inputs[1]), ref);

@@ -230,11 +230,14 @@ libtgjit_core_la_SOURCES += \
 	src/pass/pass.h \
 	src/pass/pass_crop.c \
 	src/pass/pass_dead.c \
+	src/pass/pass_distribute.c \
 	src/pass/pass_constant_fold.c \
 	src/pass/pass_hoist.c \
 	src/pass/pass_inline.c \
 	src/pass/pass_shape.c \
-	src/pass/pass_simplify.c
+	src/pass/pass_simplify.c \
+	src/pass/update_pieces.c \
+	src/pass/update_pieces.h
 
 # -- src/gradient: reverse-mode differentiation ------------------------------
 

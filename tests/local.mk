@@ -105,6 +105,7 @@ unit_tests = \
 	tests/codegen/test_executable_pages \
 	tests/codegen/test_fuse \
 	tests/codegen/test_fuse_conv \
+	tests/codegen/test_fuse_pieces \
 	tests/codegen/test_fuse_windows \
 	tests/codegen/test_fuse_matmul \
 	tests/codegen/test_fuse_memory \
@@ -146,6 +147,7 @@ unit_tests = \
 	tests/unit/test_log \
 	tests/unit/test_memory_packing \
 	tests/unit/test_op \
+	tests/unit/test_pass_distribute \
 	tests/unit/test_pass_hoist \
 	tests/unit/test_pass_inline \
 	tests/unit/test_pass_random \
@@ -445,6 +447,7 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_make_reduce.c \
 	tests/random/random_graph_make_shape.c \
 	tests/random/random_graph_make_state.c \
+	tests/random/random_graph_make_stencil.c \
 	tests/random/random_graph_minimise.c \
 	tests/random/random_graph_native.c \
 	tests/random/random_graph_operand.c \

@@ -12,6 +12,7 @@
  * A reshape that is not affine aliases the buffer of its storage root.
  * Reductions, matmuls, scatters, updates, pads and concats are always
  * materialised; whether that takes a buffer is decided once kernels are formed.
+ * A pad or concat that is only a piece of another one is stored there.
  *
  * Requires:    a graph without calls; a variant; values forced by retries.
  * Computes:    values[].class, and who uses each value.
@@ -27,7 +28,10 @@
 #include "recipe/cost_node.h"
 #include "tgjit/ops.h"
 
-enum { MAX_COST = 1 << 20 }; /* costs saturate here */
+enum {
+    MAX_COST = 1 << 20, /* costs saturate here */
+    MAX_PART_DEPTH = 16 /* of concats and pads in each other */
+};
 
 /* -- Forward: costs and forwarding ----------------------------------------- */
 
@@ -281,6 +285,32 @@ static void add_region_uses(tgi_fuse_state *s, tgi_ref ref)
     }
 }
 
+/* The input of a concat or pad that a direct use with this view is. */
+static tgi_ref part_of_owner(const tgi_fuse_state *s, tgi_ref owner,
+                             tgi_ref view)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, owner);
+    const uint32_t i = TGI_SEVERAL_OWNERS - 1 - view;
+    if (node->op == TGI_OP_CONCAT && i < node->n_inputs)
+        return tgi_fuse_resolve(s, node->inputs[i]);
+    return node->op == TGI_OP_PAD ? tgi_fuse_resolve(s, node->inputs[0]) : 0;
+}
+
+/* True if the only use of a concat or pad is to be a piece of another one. */
+static bool is_part(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const int op = tgi_graph_node(s->graph, ref)->op;
+    const tgi_fuse_value *value = &s->values[ref];
+    if ((op != TGI_OP_CONCAT && op != TGI_OP_PAD) || value->must_store ||
+        value->owner == 0 || value->owner > s->graph->n_nodes ||
+        part_of_owner(s, value->owner, value->view) != ref)
+        return false;
+    const tgi_fuse_value *owner = &s->values[value->owner];
+    return owner->class == TGI_VALUE_MATERIALISED ||
+           (owner->class == TGI_VALUE_PART &&
+            owner->part_depth < MAX_PART_DEPTH);
+}
+
 /* The class of a live value, all of whose uses are known. */
 static tgi_value_class classify(const tgi_fuse_state *s, tgi_ref ref)
 {
@@ -319,7 +349,7 @@ static tgi_value_class classify(const tgi_fuse_state *s, tgi_ref ref)
         return TGI_VALUE_MATERIALISED;
     case TGI_OPCLASS_INDEX:
         if (node->op != TGI_OP_GATHER && !is_view)
-            return TGI_VALUE_MATERIALISED;
+            return is_part(s, ref) ? TGI_VALUE_PART : TGI_VALUE_MATERIALISED;
         break;
     default:
         break;
@@ -402,6 +432,9 @@ static void visit_value(tgi_fuse_state *s, tgi_ref ref)
                              "materialised: needed in memory");
         if (node->op == TGI_OP_READ)
             return;
+        break;
+    case TGI_VALUE_PART:
+        value->part_depth = (uint8_t)(s->values[value->owner].part_depth + 1);
         break;
     case TGI_VALUE_DEAD:
     case TGI_VALUE_INPUT:

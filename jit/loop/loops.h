@@ -520,8 +520,15 @@ size_t tgi_loops_end_of_unit(const tgi_loops *loops, size_t step);
  */
 bool tgi_loops_are_single(const tgi_loops *loops);
 
+enum { TGI_LOOPS_SOURCE = 1 /* lines and names of the user's program */ };
+
 /* Appends a text form, for dumps and goldens. */
-void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out);
+void tgi_loops_print(const tgi_loops *loops, unsigned flags, tgi_strbuf *out);
+
+/* Appends a buffer: its letter and number, and its name in the user's program,
+   if it has one. */
+void tgi_loops_print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
+                            tgi_strbuf *out);
 
 /* Checks the rules of this header. TG_OK, or TG_ERROR_INTERNAL with a message
    that names the violated rule. */

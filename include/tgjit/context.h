@@ -52,7 +52,9 @@ typedef struct tg_context_options {
     int vector_bits;   /* TGJIT_VECTOR_BITS: 128, 256, 512; 0: automatic */
     const char *show_code; /* TGJIT_SHOW_CODE: "gdb" registers compiled
                               functions with gdb, "perf" names them in
-                              /tmp/perf-PID.map; process-wide */
+                              /tmp/perf-PID.map, "jitdump" writes them and
+                              their lines to jit-PID.dump in dump_dir, for
+                              perf inject; process-wide */
     int threads;       /* TGJIT_THREADS: maximum per call; 0: one per CPU */
 
     const char *cache; /* TGJIT_CACHE: the disk cache: "rw" (default), "ro"

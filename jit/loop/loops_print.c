@@ -10,6 +10,7 @@
  */
 #include <stdio.h>
 
+#include "ir/dump.h"
 #include "loop/loops.h"
 
 static void print_stride(const tgi_loops *loops, tgi_stride stride,
@@ -40,6 +41,30 @@ static void print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
         b->place == TGI_PLACE_PARAM || b->place == TGI_PLACE_RESULT;
     tgi_strbuf_addf(out, "%c%u", letters[b->place],
                     is_numbered ? b->index : tgi_buffer_id_index(buffer));
+}
+
+/* The name that the user gave to the value of a buffer; NULL: none. */
+static const char *name_of(const tgi_loops *loops, const tgi_loop_buffer *b)
+{
+    const tgi_graph *graph = b->graph;
+    tgi_ref node = b->node;
+    if (b->place == TGI_PLACE_PARAM && loops->graph &&
+        b->index < loops->graph->params.n) {
+        graph = loops->graph;
+        node = graph->params.data[b->index].node;
+    }
+    return graph && node ? tgi_graph_node(graph, node)->name : NULL;
+}
+
+void tgi_loops_print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
+                            tgi_strbuf *out)
+{
+    const char *name = name_of(loops, tgi_loops_buffer(loops, buffer));
+    print_buffer(loops, buffer, out);
+    if (!name)
+        return;
+    tgi_strbuf_add(out, " ");
+    tgi_quote(name, '\'', out);
 }
 
 /* "offset of 3x192 by 512, 1", "… in s4" */
@@ -116,8 +141,17 @@ static void print_operands(const tgi_inst *inst, tgi_strbuf *out)
         tgi_strbuf_addf(out, "%s%%%u", i ? ", " : " ", inst->operands[i]);
 }
 
+/* Ends a line, with the user's line if it is wanted and known. */
+static void end_line(const tgi_kernel_loops *k, tgi_ref node, unsigned flags,
+                     tgi_strbuf *out)
+{
+    if (flags & TGI_LOOPS_SOURCE)
+        tgi_site_print(tgi_loops_site(k->graph, node), out);
+    tgi_strbuf_add(out, "\n");
+}
+
 static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
-                       uint32_t number, tgi_strbuf *out)
+                       uint32_t number, unsigned flags, tgi_strbuf *out)
 {
     static const char *const names[] = {[TGI_INST_CAST] = "cast",
                                         [TGI_INST_RANDOM] = "random",
@@ -177,16 +211,16 @@ static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
         }
         break;
     }
-    tgi_strbuf_add(out, "\n");
+    end_line(k, inst->node, flags, out);
 }
 
 static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
-                        unsigned phase, tgi_strbuf *out)
+                        unsigned phase, unsigned flags, tgi_strbuf *out)
 {
     tgi_strbuf_addf(out, "  phase %u\n", phase);
     for (uint32_t i = 1; i < k->insts.n; i++)
         if (k->insts.data[i].phase == phase)
-            print_inst(loops, k, i, out);
+            print_inst(loops, k, i, flags, out);
     for (size_t i = 0; i < k->reductions.n; i++) {
         const tgi_reduction *r = &k->reductions.data[i];
         if (r->phase != phase)
@@ -196,9 +230,10 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
                         r->value);
         if (r->other)
             tgi_strbuf_addf(out, ", %%%u", r->other);
-        tgi_strbuf_add(out, r->is_split          ? ", one result per block\n"
-                            : r->combines_blocks ? ", combines blocks\n"
-                                                 : "\n");
+        tgi_strbuf_add(out, r->is_split          ? ", one result per block"
+                            : r->combines_blocks ? ", combines blocks"
+                                                 : "");
+        end_line(k, r->node, flags, out);
     }
     for (size_t i = 0; i < k->checks.n; i++)
         if (k->checks.data[i].phase == phase)
@@ -216,12 +251,13 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
             tgi_strbuf_addf(out, "%s along %s of ",
                             tgi_op_table[store->epilogue_op].name,
                             store->along_rows ? "rows" : "columns");
-        tgi_strbuf_addf(out, "%%%u\n", store->value);
+        tgi_strbuf_addf(out, "%%%u", store->value);
+        end_line(k, store->node, flags, out);
     }
 }
 
 static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
-                         tgi_strbuf *out)
+                         unsigned flags, tgi_strbuf *out)
 {
     tgi_strbuf_addf(out, "kernel %s: %s%s of ", k->name,
                     k->is_straightline ? "straight-line, " : "",
@@ -239,7 +275,7 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
                         loops->memo_params.data[tgi_memo_id_index(k->memo)]);
     tgi_strbuf_add(out, "\n");
     for (unsigned phase = 0; phase < k->n_phases; phase++)
-        print_phase(loops, k, phase, out);
+        print_phase(loops, k, phase, flags, out);
 }
 
 static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
@@ -287,7 +323,7 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
     tgi_strbuf_add(out, "\n");
 }
 
-void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
+void tgi_loops_print(const tgi_loops *loops, unsigned flags, tgi_strbuf *out)
 {
     static const char *const places[] = {
         [TGI_PLACE_PARAM] = "parameter",
@@ -302,7 +338,10 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
     for (uint32_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         tgi_strbuf_add(out, "buffer ");
-        print_buffer(loops, tgi_buffer_id_from(i), out);
+        if (flags & TGI_LOOPS_SOURCE)
+            tgi_loops_print_buffer(loops, tgi_buffer_id_from(i), out);
+        else
+            print_buffer(loops, tgi_buffer_id_from(i), out);
         tgi_strbuf_addf(out, ": %s, ", places[b->place]);
         tgi_dim_print(loops->dims, b->count, out);
         tgi_strbuf_addf(out, " %s\n", dtype_name(b->dtype));
@@ -311,7 +350,8 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
         const tgi_loop_step *step = &loops->steps.data[i];
         switch ((tgi_loop_step_kind)step->kind) {
         case TGI_STEP_RUN:
-            print_kernel(loops, tgi_loops_kernel(loops, step->kernel), out);
+            print_kernel(loops, tgi_loops_kernel(loops, step->kernel), flags,
+                         out);
             break;
         case TGI_STEP_BARRIER:
             tgi_strbuf_add(out, "barrier\n");

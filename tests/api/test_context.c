@@ -261,7 +261,7 @@ Test(context, options_that_mean_nothing_are_refused)
     REFUSED(jit, "", "'' is not one of auto, off, required");
     REFUSED(jit, "off,required",
             "'off,required' is not one of auto, off, required");
-    REFUSED(show_code, "gdb,pref", "'pref' is not one of gdb, perf");
+    REFUSED(show_code, "gdb,pref", "'pref' is not one of gdb, perf, jitdump");
     REFUSED(cache, "on", "'on' is not one of off, ro, rw");
     REFUSED(compile, "lazy", "'lazy' is not one of background, eager");
     REFUSED(vector_bits, 77, "77 is not one of 0, 128, 256, 512");
@@ -284,19 +284,25 @@ Test(context, wrong_environment_variables_are_warned_of_once)
          "'unfold' is not one of inline"},
         {"TGJIT_EXPLAIN", "everything", "'everything' is not one of retrace"},
         {"TGJIT_DUMP", "graphics", "'graphics' is not one of graph"},
-        {"TGJIT_JIT", "of", "'of' is not one of auto, off, required; using "
-                            "auto"},
-        {"TGJIT_COMPILE", "lazy", "'lazy' is not one of background, eager; "
-                                  "using background"},
+        {"TGJIT_JIT", "of",
+         "'of' is not one of auto, off, required; using "
+         "auto"},
+        {"TGJIT_COMPILE", "lazy",
+         "'lazy' is not one of background, eager; "
+         "using background"},
         {"TGJIT_CPU", "penitum", "'penitum' is not one of host"},
-        {"TGJIT_VECTOR_BITS", "77", "'77' is not one of 0, 128, 256, 512; "
-                                    "ignored"},
-        {"TGJIT_SHOW_CODE", "pref", "'pref' is not one of gdb, perf; ignored"},
-        {"TGJIT_THREADS", "-3", "'-3' is not a number from 0 to 2147483647; "
-                                "ignored"},
+        {"TGJIT_VECTOR_BITS", "77",
+         "'77' is not one of 0, 128, 256, 512; "
+         "ignored"},
+        {"TGJIT_SHOW_CODE", "pref",
+         "'pref' is not one of gdb, perf, jitdump; ignored"},
+        {"TGJIT_THREADS", "-3",
+         "'-3' is not a number from 0 to 2147483647; "
+         "ignored"},
         {"TGJIT_CACHE", "on", "'on' is not one of off, ro, rw; using off"},
-        {"TGJIT_CACHE_MAX", "much", "'much' is not a number of bytes, such as "
-                                    "256M; ignored"},
+        {"TGJIT_CACHE_MAX", "much",
+         "'much' is not a number of bytes, such as "
+         "256M; ignored"},
         {"TGJIT_VERIFY", "yes", "'yes' is not a number from 0"},
         {"TGJIT_INSTRUMENT", "memory", "'memory' is not one of address"},
         {"TGJIT_GRAIN", "fine", "'fine' is not a number from 0"},

@@ -51,10 +51,10 @@ static const tgi_keyword compile_keywords[] = {
     {NULL, 0, 0},
 };
 
-enum { SHOW_GDB = 1, SHOW_PERF = 2 };
 static const tgi_keyword show_keywords[] = {
-    {"gdb", SHOW_GDB, 0},
-    {"perf", SHOW_PERF, 0},
+    {"gdb", TGI_SHOW_GDB, 0},
+    {"perf", TGI_SHOW_PERF, 0},
+    {"jitdump", TGI_SHOW_JITDUMP, 0},
     {NULL, 0, 0},
 };
 
@@ -274,8 +274,7 @@ static tg_status context_create(const tg_context_options *options,
     ctx->schedule_seed = values[SCHEDULE_SEED];
     /* Process-wide, because code does not belong to a context. */
     if (values[SHOW_CODE])
-        tgi_jit_enable_debuggers(values[SHOW_CODE] & SHOW_GDB,
-                                 values[SHOW_CODE] & SHOW_PERF);
+        tgi_jit_show_code((unsigned)values[SHOW_CODE], ctx->dump_dir);
     *out_ctx = ctx;
     return TG_OK;
 }

@@ -168,6 +168,8 @@ libtgjit_core_la_SOURCES += \
 	src/runtime/format.h \
 	src/runtime/host.c \
 	src/runtime/host.h \
+	src/runtime/host_log.c \
+	src/runtime/host_log.h \
 	src/runtime/index_check.c \
 	src/runtime/index_check.h \
 	src/runtime/memory_packing.c \
@@ -234,7 +236,9 @@ libtgjit_core_la_SOURCES += \
 	src/pass/pass_hoist.c \
 	src/pass/pass_inline.c \
 	src/pass/pass_shape.c \
-	src/pass/pass_simplify.c
+	src/pass/pass_simplify.c \
+	src/pass/value_checks.c \
+	src/pass/value_checks.h
 
 # -- src/gradient: reverse-mode differentiation ------------------------------
 
@@ -304,6 +308,8 @@ libtgjit_core_la_SOURCES += \
 	src/front/call/bound.h \
 	src/front/call/bound_extents.c \
 	src/front/call/call.c \
+	src/front/call/checked_run.c \
+	src/front/call/checked_run.h \
 	src/front/call/compile_policy.c \
 	src/front/call/compile_policy.h \
 	src/front/call/compile_queue.c \

@@ -78,7 +78,7 @@ typedef struct tg_context_options {
 
     const char *check; /* TGJIT_CHECK: "nan,inf": a call fails with
                           TG_ERROR_ASSERT at the first operation that makes a
-                          NaN or an infinity; all calls are interpreted */
+                          NaN or an infinity; the message names it */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)

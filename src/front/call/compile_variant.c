@@ -87,8 +87,9 @@ tg_status tgi_compile_variant(tg_concrete *c, const int64_t *values,
                                .user = c};
     tgi_error_copy before;
     tgi_error_save(&before);
-    tg_status status =
-        tgi_program_create(c->graph, values, &options, out_work, out_program);
+    tg_status status = tgi_program_create(c->checked ? c->checked : c->graph,
+                                          values, &options, out_work,
+                                          out_program);
     if (*out_program)
         log_program(c, *out_program);
     if (*out_work > TGI_MAX_COMPILE_WORK) {

@@ -34,6 +34,7 @@ struct tg_concrete {
     uint64_t hash;
     tgi_graph *graph;
     tgi_graph *traced; /* before passes; differentiated by gradients */
+    tgi_graph *checked; /* compiled instead, to look for NaNs; or NULL */
 
     uint32_t *arg_param; /* by argument: parameter, or TGI_NO_PARAM */
     uint32_t *param_arg; /* by parameter below n_arg_params: its argument */

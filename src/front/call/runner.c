@@ -75,15 +75,14 @@ static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
    been logged as warnings. */
 static void log_interpreted(tg_concrete *c, bool is_stopgap)
 {
-    const bool is_off = c->ctx->jit == TGI_JIT_OFF || c->ctx->checks;
+    const bool is_off = c->ctx->jit == TGI_JIT_OFF;
     if ((is_off || is_stopgap) &&
         !atomic_exchange(&c->has_logged_interpreted, true))
         tgi_log_write(&c->ctx->log, TG_LOG_INFO, TGI_LOG_JIT,
                       "%s:%d: %s: interpreted%s",
                       c->site.file ? c->site.file : "?", c->site.line, c->name,
-                      c->ctx->checks ? ": the option check (TGJIT_CHECK) is set"
-                      : is_off       ? ": the option jit (TGJIT_JIT) is off"
-                               : " until it is compiled in the background");
+                      is_off ? ": the option jit (TGJIT_JIT) is off"
+                             : " until it is compiled in the background");
 }
 
 static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
@@ -215,6 +214,11 @@ tg_status tgi_runner_run(tgi_runner *runner)
                ? tgi_native_run(runner->native)
                : tgi_interp_run(runner->interp, runner->params,
                                 runner->results);
+}
+
+void tgi_runner_set_host_log(tgi_runner *runner, tgi_host_log *log)
+{
+    tgi_native_set_host_log(runner->native, log);
 }
 
 /* -- Profiled runs --------------------------------------------------------- */

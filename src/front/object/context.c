@@ -250,8 +250,9 @@ static tg_status context_create(const tg_context_options *options,
     }
     ctx->log = log;
     ctx->host = (tgi_host){
-        options->print_callback ? options->print_callback : print_to_stderr,
-        options->print_user};
+        .print =
+            options->print_callback ? options->print_callback : print_to_stderr,
+        .user = options->print_user};
     ctx->memory_limit =
         options->memory_limit ? options->memory_limit : tgi_machine_memory();
     ctx->no_contraction = options->no_contraction;

@@ -4,9 +4,12 @@
  */
 #include "compile.h"
 
+#include <unistd.h>
+
 #include "base/error.h"
 #include "cache/code_cache.h"
 #include "codegen/plugin.h"
+#include "object/image_debug.h"
 #include "profile/timeline.h"
 
 typedef struct job {
@@ -15,6 +18,7 @@ typedef struct job {
     tgi_codegen_options request;
     tgi_strbuf key;
     bool cached_only;
+    char directory[4096]; /* of request.debug_directory */
 } job;
 
 bool tgi_jit_wants_stage(const tgi_jit_options *options, const char *stage)
@@ -142,6 +146,20 @@ static tg_status load_or_generate(void *user, tgi_code **out_code)
     return *out_code || j->cached_only ? TG_OK : generate_code(j, out_code);
 }
 
+/*
+ * Requests debug information if something can show it. It takes some 10 % of
+ * the time of a compile, and its code is not shared with functions that have
+ * the same code but other lines.
+ */
+static void request_debug_info(job *j)
+{
+    if (!j->request.wants_assembly && !tgi_image_debug_shows_lines())
+        return;
+    if (!getcwd(j->directory, sizeof(j->directory)))
+        j->directory[0] = 0;
+    j->request.debug_directory = j->directory;
+}
+
 tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
                       bool cached_only, tgi_code **out_code)
 {
@@ -158,6 +176,7 @@ tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
                          .wants_assembly = tgi_jit_wants_stage(options, "asm"),
                          .alloc = tgi_alloc,
                          .free = tgi_free}};
+    request_debug_info(&j);
     /* IR that is dumped is also verified. */
     j.request.verify |= j.request.wants_ir;
     /* No cache: caches do not have the text of stages, and instrumented code

@@ -276,6 +276,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_constant_pool.h \
 	jit/llvm/emit/llvm_convert.c \
 	jit/llvm/emit/llvm_convert.h \
+	jit/llvm/emit/llvm_debug.c \
+	jit/llvm/emit/llvm_debug.h \
 	jit/llvm/emit/llvm_emit.c \
 	jit/llvm/emit/llvm_emit.h \
 	jit/llvm/emit/llvm_flow.c \

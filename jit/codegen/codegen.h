@@ -63,6 +63,9 @@ typedef struct tgi_codegen_options {
     bool instruments;
     bool has_step_hooks; /* the entry calls frame->step_done after steps */
     bool wants_ir, wants_assembly;
+    /* If set, the object has debug information (DWARF); relative names of files
+       are relative to this directory. It does not change the code. */
+    const char *debug_directory;
     /* The only global symbol of the object; NULL: the entry. */
     const tgi_codegen_export *export;
     /* tgi_alloc and tgi_free. */

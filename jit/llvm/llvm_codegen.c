@@ -6,6 +6,7 @@
  */
 #include "llvm/llvm_codegen.h"
 #include "llvm/emit/llvm_check.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_program.h"
@@ -94,6 +95,14 @@ static bool copy_names(codegen_impl *o, const LLVMValueRef *kernels,
     return true;
 }
 
+static bool begin_debug(tgi_llvm_program *program,
+                        const tgi_codegen_options *options, tgi_codegen *out)
+{
+    return !options->debug_directory ||
+           tgi_llvm_debug_init(program, options->debug_directory) ||
+           fail(out, program->failure, program->is_out_of_memory);
+}
+
 /* Emits all functions into the module. */
 static bool emit_functions(tgi_llvm_program *program, LLVMValueRef *kernels,
                            const tgi_codegen_options *options, codegen_impl *o,
@@ -117,6 +126,7 @@ static bool emit_functions(tgi_llvm_program *program, LLVMValueRef *kernels,
     if (export &&
         !tgi_llvm_export_define(program, entry, export))
         return fail(out, program->failure, program->is_out_of_memory);
+    tgi_llvm_debug_finish(program);
     return true;
 }
 
@@ -129,7 +139,8 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
         options->alloc((program->loops->kernels.n + 1) * sizeof(*kernels));
     if (!kernels)
         return fail(out, "out of memory", true);
-    const bool is_built = emit_functions(program, kernels, options, o, out);
+    const bool is_built = begin_debug(program, options, out) &&
+                          emit_functions(program, kernels, options, o, out);
     options->free(kernels);
     const double built = tgi_llvm_clock_ms();
     out->build_time = built - start;
@@ -139,7 +150,8 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
         (options->verify ? TGI_LLVM_VERIFY : 0) |
         (options->instruments ? TGI_LLVM_INSTRUMENT : 0) |
         (options->wants_ir ? TGI_LLVM_WANT_IR : 0) |
-        (options->wants_assembly ? TGI_LLVM_WANT_ASSEMBLY : 0);
+        (options->wants_assembly ? TGI_LLVM_WANT_ASSEMBLY : 0) |
+        (options->debug_directory ? TGI_LLVM_HAS_LINES : 0);
     const bool is_compiled =
         tgi_llvm_compile(program->target, module, flags, &o->compiled,
                          out->error, sizeof(out->error));
@@ -196,6 +208,7 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
     program_init(&program, module, builder);
     const bool succeeded = compile_module(&program, module, options, o, out);
     tgi_llvm_fission_functions_free(&program);
+    tgi_llvm_debug_deinit(&program);
     LLVMDisposeBuilder(builder);
     LLVMDisposeModule(module);
     LLVMContextDispose(context);

@@ -13,6 +13,7 @@
  */
 #include "llvm/llvm_entry.h"
 #include "llvm/emit/llvm_check.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
@@ -340,11 +341,26 @@ static void return_if_failed(tgi_llvm_entry *n, size_t at)
 
 /* -- The entry ------------------------------------------------------------- */
 
+static const tgi_site_chain *host_site(const tgi_loops *loops, tgi_host_id id)
+{
+    const tgi_host_step *host = &loops->hosts.data[tgi_host_id_index(id)];
+    return tgi_loops_site(host->graph, host->node);
+}
+
+static const tgi_site_chain *control_site(const tgi_loops *loops,
+                                          tgi_control_id id)
+{
+    const tgi_control_flow *control = tgi_loops_control(loops, id);
+    return tgi_loops_site(control->graph, control->node);
+}
+
 static void emit_all_steps(tgi_llvm_entry *n)
 {
-    const tgi_loops *loops = n->k.program->loops;
+    tgi_llvm_program *program = n->k.program;
+    const tgi_loops *loops = program->loops;
+    LLVMMetadataRef before;
     bool has_host = false; /* since the last barrier */
-    for (size_t i = 0; i < loops->steps.n && !n->k.program->failure; i++) {
+    for (size_t i = 0; i < loops->steps.n && !program->failure; i++) {
         const tgi_loop_step *step = &loops->steps.data[i];
         n->step = i;
         if (is_straightline(n, i)) {
@@ -354,7 +370,10 @@ static void emit_all_steps(tgi_llvm_entry *n)
         }
         if (step->kind == TGI_STEP_LOOP &&
             tgi_loops_control(loops, step->control)->is_straightline) {
+            before =
+                tgi_llvm_debug_set(program, control_site(loops, step->control));
             i = emit_straightline_loop(n, i) - 1;
+            tgi_llvm_debug_restore(program, before);
             emit_step_hook(n);
             continue;
         }
@@ -372,7 +391,9 @@ static void emit_all_steps(tgi_llvm_entry *n)
             return_if_failed(n, i);
             break;
         case TGI_STEP_HOST:
+            before = tgi_llvm_debug_set(program, host_site(loops, step->host));
             emit_host_step(n, tgi_host_id_index(step->host));
+            tgi_llvm_debug_restore(program, before);
             emit_step_hook(n);
             has_host = true;
             break;
@@ -382,7 +403,10 @@ static void emit_all_steps(tgi_llvm_entry *n)
         case TGI_STEP_SWITCH:
         case TGI_STEP_CASE:
         case TGI_STEP_SWITCH_END:
+            before =
+                tgi_llvm_debug_set(program, control_site(loops, step->control));
             tgi_llvm_control_step_emit(n, step);
+            tgi_llvm_debug_restore(program, before);
             break;
         }
     }
@@ -457,7 +481,11 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
     };
     n.moved = (LLVMValueRef *)(n.controls + n_controls);
     n.step_of_failure = (size_t *)(n.moved + loops->buffers.n);
+    /* Code that divides kernels among threads is of no line. */
+    const tgi_llvm_debug_place before =
+        tgi_llvm_debug_enter(program, function, NULL);
     define_body(&n);
+    tgi_llvm_debug_leave(program, before);
     program->free(memory);
     return program->failure ? NULL : function;
 }

@@ -33,6 +33,11 @@ void tgi_image_debug_enable(unsigned what)
     atomic_fetch_or(&enabled, what);
 }
 
+bool tgi_image_debug_shows_lines(void)
+{
+    return atomic_load_explicit(&enabled, memory_order_relaxed) & TGI_DEBUG_GDB;
+}
+
 /* -- gdb ------------------------------------------------------------------- */
 
 /* Names, types and order are specified by gdb ("JIT Compilation Interface"). */

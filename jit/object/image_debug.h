@@ -22,6 +22,9 @@ enum { TGI_DEBUG_GDB = 1, TGI_DEBUG_PERF = 2 };
 /* Enables tools, for images that the process loads from now on. */
 void tgi_image_debug_enable(unsigned what);
 
+/* True if an enabled tool can show debug information. */
+bool tgi_image_debug_shows_lines(void);
+
 /* The registration of an image with gdb. */
 typedef struct tgi_image_debug tgi_image_debug;
 

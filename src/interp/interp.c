@@ -391,8 +391,8 @@ static tg_status run_timed_step(const tgi_interp *interp,
     time->ns += ns;
     if (tgi_profile_mode_has(TGI_TRACING)) {
         char site[256];
-        snprintf(site, sizeof(site), "%s:%d", node->file ? node->file : "?",
-                 node->line);
+        const tg_site at = tgi_node_site(node);
+        snprintf(site, sizeof(site), "%s:%d", at.file ? at.file : "?", at.line);
         tgi_timeline_add("interpreted", tgi_op_table[node->op].name, site,
                          begin, end);
     }

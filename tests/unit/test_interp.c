@@ -35,8 +35,7 @@ static tgi_ref add(tgi_graph *g, tgi_op op, tgi_shape_ref type,
                      .inputs = inputs,
                      .attr = attr,
                      .attr_bytes = (uint32_t)attr_bytes,
-                     .file = "user.c",
-                     .line = 9};
+                     .site = &(tgi_site_chain){.file = "user.c", .line = 9}};
     tgi_ref ref = tgi_graph_add(g, &node);
     cr_assert_neq(ref, 0);
     return ref;

@@ -27,6 +27,8 @@ EXTRA_DIST += \
 libtgjit_core_la_SOURCES += \
 	jit/compile.c \
 	jit/compile.h \
+	jit/inspect.c \
+	jit/inspect.h \
 	jit/jit.h \
 	jit/program.c \
 	jit/program.h

@@ -523,6 +523,15 @@ bool tgi_loops_are_single(const tgi_loops *loops);
 /* Appends a text form, for dumps and goldens. */
 void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out);
 
+/* Its parts: the name of a buffer, a kernel, and a line for a step (for one
+   that runs a kernel, its name). */
+void tgi_loops_print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
+                            tgi_strbuf *out);
+void tgi_loops_print_kernel(const tgi_loops *loops,
+                            const tgi_kernel_loops *kernel, tgi_strbuf *out);
+void tgi_loops_print_step(const tgi_loops *loops, size_t step,
+                          tgi_strbuf *out);
+
 /* Checks the rules of this header. TG_OK, or TG_ERROR_INTERNAL with a message
    that names the violated rule. */
 tg_status tgi_loops_verify(const tgi_loops *loops);

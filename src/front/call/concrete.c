@@ -304,10 +304,10 @@ static tg_status optimise(tg_concrete *c, const tgi_graph *traced)
         .verify = c->ctx->verifies,
         .observe_user = c,
     };
-    if (c->ctx->dump) {
+    if (c->ctx->dump || c->ctx->inspect_dir)
         c->dump_number = atomic_fetch_add(&c->ctx->n_dumps, 1);
+    if (c->ctx->dump)
         options.observe = dump_stage;
-    }
     const uint64_t begin = tgi_clock_ns();
     TGI_TRY(tgi_passes_run(traced, &options, &c->graph));
     const uint64_t end = tgi_clock_ns();
@@ -515,6 +515,7 @@ void tgi_concrete_unhold(tg_concrete *c)
 {
     if (!tgi_refcount_dec(&c->holds))
         return;
+    tgi_inspect_close_pages(c->pages);
     tgi_variant_table_deinit(&c->variants);
     tgi_vec_deinit(&c->key);
     tgi_args_deinit(&c->spec);

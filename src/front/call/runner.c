@@ -8,6 +8,7 @@
 
 #include "front/call/compile_policy.h"
 #include "front/call/function_object.h"
+#include "front/call/inspect_concrete.h"
 
 struct tgi_runner {
     int64_t *symbols;
@@ -81,7 +82,7 @@ static void log_interpreted(tg_concrete *c, bool is_stopgap)
         tgi_log_write(&c->ctx->log, TG_LOG_INFO, TGI_LOG_JIT,
                       "%s:%d: %s: interpreted%s",
                       c->site.file ? c->site.file : "?", c->site.line, c->name,
-                      is_off ? ": the option jit (TGJIT_JIT) is off"
+                      is_off ? ": " TGI_JIT_OFF_REASON
                              : " until it is compiled in the background");
 }
 
@@ -99,6 +100,12 @@ static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
     if (runner->native)
         return TG_OK;
     log_interpreted(c, runner->is_stopgap);
+    if (!tgi_compile_is_wanted(c) &&
+        !atomic_exchange(&c->has_interpreted_page, true))
+        tgi_concrete_write_page(c, values, NULL,
+                                c->ctx->jit == TGI_JIT_OFF
+                                    ? TGI_JIT_OFF_REASON
+                                    : "it has too many nodes");
     TGI_TRY(tgi_interp_create(c->graph, runner->symbols, &c->ctx->host,
                               c->ctx->memory_limit, &runner->interp));
     tgi_interp_set_checks(runner->interp, c->ctx->checks);

@@ -29,6 +29,8 @@ libtgjit_core_la_SOURCES += \
 	jit/assembly_dump.h \
 	jit/compile.c \
 	jit/compile.h \
+	jit/inspect.c \
+	jit/inspect.h \
 	jit/jit.h \
 	jit/program.c \
 	jit/program.h

@@ -21,6 +21,7 @@ unit_tests = \
 	tests/api/test_call \
 	tests/api/test_checkpoint \
 	tests/api/test_checks \
+	tests/api/test_checks_compiled \
 	tests/api/test_context \
 	tests/api/test_control \
 	tests/api/test_control_carried \

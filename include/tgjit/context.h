@@ -80,7 +80,11 @@ typedef struct tg_context_options {
 
     const char *check; /* TGJIT_CHECK: "nan,inf": a call fails with
                           TG_ERROR_ASSERT at the first operation that makes a
-                          NaN or an infinity; all calls are interpreted */
+                          NaN or an infinity; the message names it */
+
+    const char *inspect; /* TGJIT_INSPECT: a directory, created if necessary,
+                            for a page about each trace (tg_concrete_inspect).
+                            Every code is compiled once more for its page. */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)

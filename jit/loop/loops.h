@@ -525,10 +525,18 @@ enum { TGI_LOOPS_SOURCE = 1 /* lines and names of the user's program */ };
 /* Appends a text form, for dumps and goldens. */
 void tgi_loops_print(const tgi_loops *loops, unsigned flags, tgi_strbuf *out);
 
-/* Appends a buffer: its letter and number, and its name in the user's program,
-   if it has one. */
+/* Its parts: a buffer by letter and number, the same with its name in the
+   user's program (if it has one), a kernel, and a line for a step (for one that
+   runs a kernel, its name). */
 void tgi_loops_print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
                             tgi_strbuf *out);
+void tgi_loops_print_named_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
+                                  tgi_strbuf *out);
+void tgi_loops_print_kernel(const tgi_loops *loops,
+                            const tgi_kernel_loops *kernel, unsigned flags,
+                            tgi_strbuf *out);
+void tgi_loops_print_step(const tgi_loops *loops, size_t step,
+                          tgi_strbuf *out);
 
 /* Checks the rules of this header. TG_OK, or TG_ERROR_INTERNAL with a message
    that names the violated rule. */

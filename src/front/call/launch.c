@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/fpenv.h"
+#include "front/call/checked_run.h"
 #include "front/call/dump_repro.h"
 #include "front/object/dump_file.h"
 #include "profile/profile.h"
@@ -513,8 +514,12 @@ run_launch(tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
         }
         if (launch->state.variables.n)
             pass_versions(launch);
-        status = call ? tgi_runner_run_profiled(launch->runner, trace, call)
-                      : tgi_runner_run(launch->runner);
+        if (launch->concrete->ctx->checks && tgi_runner_native(launch->runner))
+            status = tgi_checked_run(launch, trace, call);
+        else
+            status = call
+                         ? tgi_runner_run_profiled(launch->runner, trace, call)
+                         : tgi_runner_run(launch->runner);
         /* Also after a failure, which does not undo earlier assignments. */
         for (size_t i = 0; i < launch->state.written.n; i++)
             tgi_variable_bump_version(launch->state.written.data[i]);

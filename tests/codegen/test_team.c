@@ -487,10 +487,14 @@ static void mode_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 
 #ifdef _OPENMP
 
-/* Threads of the program's regions have the program's mode. */
+/* Whatever the mode of the thread that starts them. The threads of the
+   program's regions have the program's mode. */
 Test(team, threads_have_our_mode_inside_and_their_own_after)
 {
     const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    work first = {0};
+    fesetround(FE_UPWARD);
+    run(count_entry, &first, 3);
     for (int k = 0; k < 3; k++) {
         work w = {0};
         unsigned after[3];

@@ -122,6 +122,7 @@ unit_tests = \
 	tests/codegen/test_schedule \
 	tests/codegen/test_schedule_verify \
 	tests/codegen/test_team \
+	tests/codegen/test_wait_word \
 	tests/codegen/test_work_share \
 	tests/unit/test_alloc \
 	tests/unit/test_arena \
@@ -350,6 +351,7 @@ plain_tests = \
 	tests/stress/stress_disk_cache \
 	tests/stress/stress_forks \
 	tests/stress/stress_teams \
+	tests/stress/team_places \
 	tests/stress/thread_limits
 plain_ldadd = libtgjit-core.la
 tests_stress_fuzz_files_LDADD = $(plain_ldadd)
@@ -380,6 +382,7 @@ tests_stress_stress_forks_LDADD = $(plain_ldadd)
 tests_stress_stress_data_LDADD = $(plain_ldadd)
 tests_stress_stress_disk_cache_LDADD = $(plain_ldadd)
 tests_stress_stress_teams_LDADD = $(plain_ldadd)
+tests_stress_team_places_LDADD = $(plain_ldadd)
 tests_stress_thread_limits_LDADD = $(plain_ldadd)
 
 if HAVE_MPFR

@@ -17,6 +17,7 @@
 #include "tgjit/file.h"
 #include "tgjit/function.h"
 #include "tgjit/ops_conv.h"
+#include "tgjit/ops_resize.h"
 #include "tgjit/profile.h"
 #include "tgjit/variable.h"
 

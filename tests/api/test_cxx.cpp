@@ -119,6 +119,7 @@ static void use_all(tg_trace *t, const tg_value *in, void *user)
     CHECK(tg_##name(operand_of(#name, x), operand_of(#name, x)))
 #define THREE(name) CHECK(tg_##name(operand_of(#name, x), x, x))
     TG_ELEMENTWISE_OPS(ONE, TWO, THREE)
+    TG_ACTIVATIONS(ONE, TWO, THREE)
     tg_return(t, x);
 }
 

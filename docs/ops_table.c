@@ -183,8 +183,25 @@ static const struct {
     {"sigmoid_cross_entropy", "losses.h", "per element"},
     {"mean_squared_error, mean_absolute_error, huber_loss", "losses.h",
      "means over all elements"},
-    {"random_uniform, random_normal", "ops_random.h",
+    {"class_loss", "losses.h",
+     "of class labels, with class weights and a label to ignore"},
+    {"gemm", "ops_norm.h", "alpha * a b + beta * c"},
+    {"rms_norm, group_norm, instance_norm, local_response_norm", "ops_norm.h",
+     "normalisation"},
+    {"dot_product_attention", "ops_norm.h", "with a mask, or causal"},
+    {"sort, argsort, top_k", "ops_order.h",
+     "stable, along an axis; NaN is largest, -0 \\< +0"},
+    {"unique", "ops_order.h",
+     "different elements, up to a declared maximum, and their counts"},
+    {"quantile, median", "ops_order.h", "over axes"},
+    {"logsumexp, norm_l1, norm_l2, sum_square", "ops_reduce.h", "over axes"},
+    {"argmax_axes, argmin_axes", "ops_reduce.h",
+     "first or last position over several axes"},
+    {"random_uniform, random_normal, random_truncated_normal", "ops_random.h",
      "from a key or a generator"},
+    {"random_bernoulli, random_integers, random_permutation, "
+     "random_categorical, random_gamma",
+     "ops_random.h", "likewise"},
 };
 
 static void print_functions(void)

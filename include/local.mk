@@ -30,7 +30,10 @@ topicinclude_HEADERS = \
 	include/tgjit/ops_cumulative.h \
 	include/tgjit/ops_index.h \
 	include/tgjit/ops_nn.h \
+	include/tgjit/ops_norm.h \
+	include/tgjit/ops_order.h \
 	include/tgjit/ops_random.h \
+	include/tgjit/ops_reduce.h \
 	include/tgjit/ops_resize.h \
 	include/tgjit/ops_shape.h \
 	include/tgjit/ops_statistics.h \

@@ -341,12 +341,14 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_arrange.c \
 	src/front/ops/ops_arrange.h \
 	src/front/ops/ops_axes.c \
+	src/front/ops/ops_class_loss.c \
 	src/front/ops/ops_control.c \
 	src/front/ops/ops_control.h \
 	src/front/ops/ops_conv.c \
 	src/front/ops/ops_cumulative.c \
 	src/front/ops/ops_custom.c \
 	src/front/ops/ops_derivative.c \
+	src/front/ops/ops_distribution.c \
 	src/front/ops/ops_einsum.c \
 	src/front/ops/ops_elementwise.c \
 	src/front/ops/ops_formula.c \
@@ -365,12 +367,17 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
 	src/front/ops/ops_random.h \
+	src/front/ops/ops_norm.c \
+	src/front/ops/ops_order.c \
 	src/front/ops/ops_pattern.c \
+	src/front/ops/ops_reduce.c \
 	src/front/ops/ops_resize.c \
 	src/front/ops/ops_sampling.c \
 	src/front/ops/ops_sampling.h \
 	src/front/ops/ops_scan.c \
 	src/front/ops/ops_shape.c \
+	src/front/ops/ops_sort.c \
+	src/front/ops/ops_sort.h \
 	src/front/ops/ops_spatial.c \
 	src/front/ops/ops_spatial.h \
 	src/front/ops/ops_state.c \

@@ -31,6 +31,7 @@ unit_tests = \
 	tests/api/test_conv \
 	tests/api/test_csv \
 	tests/api/test_dataset \
+	tests/api/test_distributions \
 	tests/api/test_dlpack \
 	tests/api/test_dynamic \
 	tests/api/test_cumulative \
@@ -235,6 +236,7 @@ tests_api_test_gradient_expected_SOURCES = \
 	tests/api/test_gradient_expected.c
 tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
+tests_api_test_distributions_LDADD = $(LDADD) $(LIBM)
 tests_api_test_layers_LDADD = $(LDADD) $(LIBM)
 tests_api_test_losses_LDADD = $(LDADD) $(LIBM)
 tests_api_test_optimiser_LDADD = $(LDADD) $(LIBM)
@@ -689,7 +691,10 @@ EXTRA_DIST += \
 	tests/op_matrix/elementwise.txt \
 	tests/op_matrix/functions.py \
 	tests/op_matrix/images.txt \
+	tests/op_matrix/networks.txt \
+	tests/op_matrix/order.txt \
 	tests/op_matrix/places.txt \
+	tests/op_matrix/reductions.txt \
 	tests/op_matrix/shapes.txt \
 	tests/op_matrix/scatter.txt \
 	tests/op_matrix/index.txt \

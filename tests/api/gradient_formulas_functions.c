@@ -173,6 +173,84 @@ static tg_value sampled_cubic(const tg_value *in)
                           .outside = TG_SAMPLE_BORDER, .aligns_corners = true);
 }
 
+/* -- Order and reductions -------------------------------------------------- */
+
+static tg_value sorted_rows(const tg_value *in)
+{
+    return tg_mul(cube(tg_sort(in[0], 1)), in[1]);
+}
+
+static tg_value sorted_long(const tg_value *in)
+{
+    const tg_value y = tg_sort_with(in[0], 0, TG_SORT_DESCENDING);
+    return tg_mul(tg_square(y), in[1]);
+}
+
+static tg_value largest(const tg_value *in)
+{
+    return cube(tg_top_k(in[0], 2, 0, NULL));
+}
+
+static tg_value quantiles(const tg_value *in)
+{
+    const tg_value x = in[0];
+    const tg_value first = tg_flatten(tg_slice(x, 1, 0, 1, 1), 0, 1);
+    return tg_add(tg_square(tg_quantile(x, 0.3, TG_AXES(1))),
+                  tg_mul(tg_median(x, TG_ALL_AXES), first));
+}
+
+static tg_value norms(const tg_value *in)
+{
+    const tg_value x = in[0], y = in[1];
+    const tg_value z =
+        tg_mul(tg_norm_l1(x, TG_AXES(1)), tg_norm_l2(x, TG_AXES(1)));
+    return tg_add(tg_add(tg_mul(tg_logsumexp(x, TG_AXES(1)), y), z),
+                  tg_sum_square(x, TG_AXES(1)));
+}
+
+/* -- Networks -------------------------------------------------------------- */
+
+static tg_value general_product(const tg_value *in)
+{
+    return tg_square(tg_gemm(in[0], in[1], in[2], 0.5, 2, TG_TRANSPOSE_B));
+}
+
+static tg_value root_mean_square(const tg_value *in)
+{
+    return tg_square(tg_rms_norm(in[0], in[1], 1e-3));
+}
+
+static tg_value group_normal(const tg_value *in)
+{
+    const tg_value x = in[0], scale = in[1], shift = in[2];
+    return tg_mul(tg_group_norm(x, scale, shift, 3, 1e-3, TG_CHANNELS_FIRST),
+                  tg_instance_norm(x, scale, shift, 1e-3, TG_CHANNELS_FIRST));
+}
+
+static tg_value local_response(const tg_value *in)
+{
+    return tg_local_response_norm(in[0], 3, 0.5, 0.75, 2, TG_CHANNELS_FIRST);
+}
+
+static tg_value attended(const tg_value *in)
+{
+    const tg_value q = in[0], k = in[1], v = in[2], mask = in[3];
+    return tg_mul(tg_masked_dot_product_attention(q, k, v, mask),
+                  tg_dot_product_attention(q, k, v, .is_causal = true));
+}
+
+static tg_value class_losses(const tg_value *in)
+{
+    const tg_value x = in[0], w = in[1], labels = in[2];
+    const tg_value y = tg_weighted_class_loss(
+        x, labels, w, .ignores_label = true, .ignored_label = 3);
+    const tg_value z =
+        tg_class_loss(tg_log_softmax(x, 1), labels, .reduction = TG_LOSS_NONE,
+                      .takes_log_probabilities = true);
+    return tg_add(tg_mul(y, z), tg_weighted_class_loss(
+                                    x, labels, w, .reduction = TG_LOSS_SUM));
+}
+
 const formula functions_formulas[] = {
     FORMULA(smooth_activations),
     FORMULA(exponential_units),
@@ -196,5 +274,16 @@ const formula functions_formulas[] = {
     FORMULA_ROUGH(sampled_linear, 4),
     FORMULA_ROUGH(sampled_cubic, 4),
     FORMULA(compressed),
+    FORMULA(sorted_rows),
+    FORMULA(sorted_long),
+    FORMULA(largest),
+    FORMULA(quantiles),
+    FORMULA(norms),
+    FORMULA(general_product),
+    FORMULA(root_mean_square),
+    FORMULA(group_normal),
+    FORMULA(local_response),
+    FORMULA(attended),
+    FORMULA(class_losses),
     FORMULAS_END,
 };

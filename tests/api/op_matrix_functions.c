@@ -128,6 +128,72 @@ static tg_value do_grid_sample(const op_case *c, const tg_operand *in)
     return tg_grid_sample_at(in[0], in[1], &options, TG_HERE);
 }
 
+/* -- Order and reductions -------------------------------------------------- */
+
+#define SORT_FLAGS ((unsigned)INT("flags"))
+
+APPLY(sort, tg_sort_at(in[0], INT("axis"), SORT_FLAGS, TG_HERE))
+APPLY(argsort, tg_argsort_at(in[0], INT("axis"), SORT_FLAGS, TG_HERE))
+APPLY(top_k,
+      tg_top_k_at(in[0], LONG("k"), INT("axis"), SORT_FLAGS, NULL, TG_HERE))
+APPLY(unique_values, tg_unique_at(in[0], LONG("max"), TG_HERE).values)
+APPLY(unique_counts, tg_unique_at(in[0], LONG("max"), TG_HERE).counts)
+APPLY(unique_indices, tg_unique_at(in[0], LONG("max"), TG_HERE).indices)
+APPLY(unique_inverse, tg_unique_at(in[0], LONG("max"), TG_HERE).inverse)
+APPLY(unique_n, tg_unique_at(in[0], LONG("max"), TG_HERE).n)
+APPLY(quantile, tg_quantile_at(in[0], (double)LONG("percent") / 100, axes_of(c),
+                               (tg_quantile_mode)INT("mode"), TG_HERE))
+APPLY(median, tg_median_at(in[0], axes_of(c), TG_HERE))
+APPLY(logsumexp, tg_logsumexp_at(in[0], axes_of(c), TG_HERE))
+APPLY(norm_l1, tg_norm_l1_at(in[0], axes_of(c), TG_HERE))
+APPLY(norm_l2, tg_norm_l2_at(in[0], axes_of(c), TG_HERE))
+APPLY(sum_square, tg_sum_square_at(in[0], axes_of(c), TG_HERE))
+APPLY(argmax_axes,
+      tg_argmax_axes_at(in[0], axes_of(c), (tg_arg_select)INT("last"), TG_HERE))
+APPLY(argmin_axes,
+      tg_argmin_axes_at(in[0], axes_of(c), (tg_arg_select)INT("last"), TG_HERE))
+
+static tg_value do_top_k_indices(const op_case *c, const tg_operand *in)
+{
+    tg_value indices;
+    tg_top_k_at(in[0], LONG("k"), INT("axis"), SORT_FLAGS, &indices, TG_HERE);
+    return indices;
+}
+
+/* -- Networks -------------------------------------------------------------- */
+
+#define LAYOUT ((tg_layout)INT("layout"))
+
+APPLY(gemm, tg_gemm_at(in[0], in[1], in[2], 0.5, 2, INT("flags"), TG_HERE))
+APPLY(rms_norm, tg_rms_norm_at(in[0], in[1], 1e-5, TG_HERE))
+APPLY(group_norm, tg_group_norm_at(in[0], in[1], in[2], LONG("groups"), 1e-3,
+                                   LAYOUT, TG_HERE))
+APPLY(instance_norm,
+      tg_instance_norm_at(in[0], in[1], in[2], 1e-3, LAYOUT, TG_HERE))
+APPLY(local_response_norm, tg_local_response_norm_at(in[0], LONG("size"), 0.5,
+                                                     0.75, 2, LAYOUT, TG_HERE))
+
+static tg_value do_attention(const op_case *c, const tg_operand *in)
+{
+    const tg_attention_options options = {.struct_bytes = sizeof(options),
+                                          .is_causal = INT("causal") != 0,
+                                          .first_query = LONG("first")};
+    return tg_dot_product_attention_at(
+        in[0], in[1], in[2], c->n_in > 3 ? &in[3] : NULL, &options, TG_HERE);
+}
+
+static tg_value do_class_loss(const op_case *c, const tg_operand *in)
+{
+    const tg_class_loss_options options = {
+        .struct_bytes = sizeof(options),
+        .reduction = (tg_loss_reduction)INT("reduction"),
+        .ignores_label = INT("ignores") != 0,
+        .ignored_label = 3,
+        .takes_log_probabilities = INT("logs") != 0};
+    return tg_class_loss_at(in[0], in[1], c->n_in > 2 ? &in[2] : NULL, &options,
+                            TG_HERE);
+}
+
 /* -------------------------------------------------------------------------- */
 
 const named_function matrix_functions[] = {
@@ -160,5 +226,29 @@ const named_function matrix_functions[] = {
     ROW(compress),
     ROW(resize),
     ROW(grid_sample),
+    ROW(sort),
+    ROW(argsort),
+    ROW(top_k),
+    ROW(top_k_indices),
+    ROW(unique_values),
+    ROW(unique_counts),
+    ROW(unique_indices),
+    ROW(unique_inverse),
+    ROW(unique_n),
+    ROW(quantile),
+    ROW(median),
+    ROW(logsumexp),
+    ROW(norm_l1),
+    ROW(norm_l2),
+    ROW(sum_square),
+    ROW(argmax_axes),
+    ROW(argmin_axes),
+    ROW(gemm),
+    ROW(rms_norm),
+    ROW(group_norm),
+    ROW(instance_norm),
+    ROW(local_response_norm),
+    ROW(attention),
+    ROW(class_loss),
     {NULL, NULL},
 };

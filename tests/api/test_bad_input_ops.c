@@ -634,3 +634,63 @@ REFUSED(resize_of_unknown_mode, INVALID, "resize", "mode 8",
         AT(tg_resize(x, TG_AXES(0), TG_DIMS(2), .mode = (tg_resize_mode)8)))
 REFUSED(sample_of_a_matrix, SHAPE, "grid_sample", "spatial",
         AT(tg_grid_sample(x, x)))
+REFUSED(sort_of_a_scalar, SHAPE, "sort", "axis 0", AT(tg_sort(s, 0)))
+REFUSED(sort_of_unknown_flags, INVALID, "sort", "flags 2",
+        AT(tg_sort_with(x, 0, 2)))
+REFUSED(top_k_of_more, SHAPE, "top_k", "out of range",
+        AT(tg_top_k(x, 4, 1, NULL)))
+REFUSED(top_k_of_negative, INVALID, "top_k", "-1 elements",
+        AT(tg_top_k(x, -1, 1, NULL)))
+REFUSED(unique_of_negative, SHAPE, "unique", "-1", AT(tg_unique(x, -1).n))
+REFUSED(quantile_beyond_1, INVALID, "quantile", "1.5",
+        AT(tg_quantile(x, 1.5, TG_ALL_AXES)))
+REFUSED(median_of_integers, DTYPE, "median", "float",
+        AT(tg_median(i, TG_ALL_AXES)))
+REFUSED(median_of_nothing, SHAPE, "median", "empty",
+        AT(tg_median(none, TG_AXES(0))))
+REFUSED(logsumexp_of_integers, DTYPE, "logsumexp", "float",
+        AT(tg_logsumexp(i, TG_ALL_AXES)))
+REFUSED(argmax_of_unknown_selection, INVALID, "argmax_axes", "selection 3",
+        AT(tg_argmax_axes(x, TG_ALL_AXES, (tg_arg_select)3)))
+REFUSED(gemm_of_a_larger_c, SHAPE, "gemm", "the product and c",
+        AT(tg_gemm(x, x, tg_broadcast(s, TG_DIMS(3, 2, 2)), 1, 1,
+                   TG_TRANSPOSE_B)))
+REFUSED(gemm_of_another_k, SHAPE, "gemm", "", AT(tg_gemm(x, x, s, 1, 1, 0)))
+REFUSED(rms_norm_of_integers, DTYPE, "rms_norm", "float",
+        AT(tg_rms_norm(i, 1, 1e-5)))
+REFUSED(group_norm_of_5, SHAPE, "group_norm", "2 groups do not divide",
+        AT(tg_group_norm(x, s, s, 2, 1e-5, TG_CHANNELS_LAST)))
+REFUSED(group_norm_of_0, SHAPE, "group_norm", "positive",
+        AT(tg_group_norm(x, s, s, 0, 1e-5, TG_CHANNELS_LAST)))
+REFUSED(local_norm_of_0, SHAPE, "local_response_norm", "positive size, not 0",
+        AT(tg_local_response_norm(x, 0, 1, 1, 1, TG_CHANNELS_LAST)))
+REFUSED(attention_of_vectors, SHAPE, "dot_product_attention", "features",
+        AT(tg_dot_product_attention(n, n, n)))
+REFUSED(attention_of_a_large_mask, SHAPE, "dot_product_attention",
+        "scores and mask",
+        AT(tg_masked_dot_product_attention(
+            x, x, x, tg_broadcast(s, TG_DIMS(2, 2, 2)))))
+REFUSED(class_loss_of_floats, DTYPE, "class_loss", "integer",
+        AT(tg_class_loss(x, n)))
+REFUSED(class_loss_of_other_rows, SHAPE, "class_loss", "label per row",
+        AT(tg_class_loss(x, i)))
+REFUSED(class_loss_of_unknown_reduction, INVALID, "class_loss", "reduction 4",
+        AT(tg_class_loss(x, i, .reduction = (tg_loss_reduction)4)))
+REFUSED(integers_of_floats, DTYPE, "random_integers", "f32",
+        AT(tg_random_integers(1, TG_F32, 0, 2, TG_DIMS(3))))
+REFUSED(integers_that_do_not_fit, INVALID, "random_integers", "u8",
+        AT(tg_random_integers(1, TG_U8, 0, 300, TG_DIMS(3))))
+REFUSED(integers_of_nothing, INVALID, "random_integers", "5",
+        AT(tg_random_integers(1, TG_I32, 5, 5, TG_DIMS(3))))
+REFUSED(truncated_integers, DTYPE, "random_truncated_normal", "i32",
+        AT(tg_random_truncated_normal(1, TG_I32, TG_DIMS(3))))
+REFUSED(bernoulli_of_a_larger_shape, SHAPE, "random_bernoulli", "broadcast",
+        AT(tg_random_bernoulli(1, x, TG_DIMS(2))))
+REFUSED(bernoulli_of_integers, DTYPE, "random_bernoulli", "float",
+        AT(tg_random_bernoulli(1, i, TG_DIMS(4))))
+REFUSED(permutation_of_negative, SHAPE, "random_permutation", "-1",
+        AT(tg_random_permutation(1, -1)))
+REFUSED(categorical_of_a_scalar, SHAPE, "random_categorical", "axis",
+        AT(tg_random_categorical(1, s)))
+REFUSED(gamma_of_integers, DTYPE, "random_gamma", "float",
+        AT(tg_random_gamma(1, i, TG_DIMS(4))))

@@ -19,7 +19,8 @@ static const char *const files[] = {"unary", "binary", "ternary",  "cast",
                                     "matmul", "random", "composite",
                                     "dynamic", "scatter", "conv", "scan",
                                     "elementwise", "shapes", "places",
-                                    "images"};
+                                    "images", "order", "reductions",
+                                    "networks"};
 
 /* -- Operations by name ---------------------------------------------------- */
 

@@ -1084,4 +1084,68 @@ def compressed(x, keep):
     return torch.cat([y * y, torch.zeros(1)])
 
 
+@case("gradients penalty", x=real(3, 5), w=real(5))
+def sorted_rows(x, w):
+    return torch.sort(x, 1)[0] ** 3 * w
+
+
+@case("gradients", x=real(60), w=real(60))
+def sorted_long(x, w):
+    return torch.sort(x, stable=True, dim=0, descending=True)[0] ** 2 * w
+
+
+@case("gradients", x=real(4, 3))
+def largest(x):
+    return torch.topk(x, 2, 0)[0] ** 3
+
+
+@case("gradients", x=real(4, 5))
+def quantiles(x):
+    return torch.quantile(x, 0.3, 1) ** 2 + torch.quantile(x, 0.5) * x[:, 0]
+
+
+@case("gradients", x=real(3, 4), y=real(3))
+def norms(x, y):
+    return torch.logsumexp(x, 1) * y + torch.linalg.vector_norm(x, 1, 1) * \
+        torch.linalg.vector_norm(x, 2, 1) + (x * x).sum(1)
+
+
+@case("gradients penalty", a=real(3, 4), b=real(5, 4), c=real(5))
+def general_product(a, b, c):
+    return torch.addmm(c.expand(3, 5), a, b.t(), beta=2, alpha=0.5) ** 2
+
+
+@case("gradients", x=real(2, 3, 4), scale=real(4))
+def root_mean_square(x, scale):
+    return F.rms_norm(x, (4,), scale, 1e-3) ** 2
+
+
+@case("gradients", x=real(2, 6, 3), scale=real(6), shift=real(6))
+def group_normal(x, scale, shift):
+    y = F.group_norm(x, 3, scale, shift, 1e-3)
+    return y * F.instance_norm(x, weight=scale, bias=shift, eps=1e-3)
+
+
+@case("gradients", x=real(2, 5, 3))
+def local_response(x):
+    return F.local_response_norm(x, 3, 0.5, 0.75, 2.0)
+
+
+@case("gradients", q=real(2, 3, 4), k=real(2, 5, 4), v=real(2, 5, 3),
+      mask=real(3, 5))
+def attended(q, k, v, mask):
+    y = F.scaled_dot_product_attention(q, k, v, mask)
+    return y * F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+@case("gradients", x=real(6, 4), w=positive(4),
+      labels=whole(2, 0, 1, 3, 1, 3))
+def class_losses(x, w, labels):
+    z = F.cross_entropy(x, labels, reduction="none")
+    weighted = z * w[labels]
+    counts = labels != 3
+    y = weighted[counts].sum() / w[labels][counts].sum()
+    return y * z + weighted.sum()
+
+
 out.close()

@@ -533,8 +533,246 @@ def images():
                          mode=mode, outside=outside, aligns=aligns)
 
 
+# -- Order and reductions -----------------------------------------------------
+
+
+def order_keys(x):
+    """Integers in the order of the elements: -0 < +0, NaN is largest."""
+    if x.dtype.kind != "f":
+        return [int(v) for v in x]
+    bits = 8 * x.dtype.itemsize
+    plain = np.where(np.isnan(x), canonical_nan(NAMES[x.dtype]), x)
+    found = plain.astype(x.dtype).view("i%d" % (bits // 8))
+    return [int(v) if v >= 0 else -(int(v) + (1 << (bits - 1))) - 1
+            for v in found]
+
+
+def stable_order(x, descending):
+    keys = order_keys(x)
+    return sorted(range(len(keys)),
+                  key=lambda i: -keys[i] if descending else keys[i])
+
+
+def argsorted(x, axis, descending):
+    return np.apply_along_axis(
+        lambda row: np.array(stable_order(row, descending), dtype=np.int64),
+        axis, x) if x.size else np.zeros(x.shape, dtype=np.int64)
+
+
+def order():
+    start("order", "sorting and what follows from it")
+    for dtype in ("bool", "i8", "u8", "i32", "i64", "u64", "f32", "f64"):
+        long = edges(dtype)
+        long = np.concatenate([long, long[::-1], ordinary(dtype, (41,))])
+        cases = [(edges(dtype), 0), (long, 0), (ordinary(dtype, (3, 5, 2)), 1),
+                 (ordinary(dtype, (4, 3)), 0), (ordinary(dtype, (4, 0)), 1),
+                 (ordinary(dtype, (0, 3)), -1), (ordinary(dtype, (2, 1)), -1)]
+        if dtype in ("bool", "u8", "f32", "i64"):
+            cases.append((ordinary(dtype, (2, 129)), 1))
+        for x, axis in cases:
+            for flags in (0, 1):
+                at = argsorted(x, axis, flags)
+                case("argsort", [x], at, "bits", axis=axis, flags=flags)
+                case("sort", [x], np.take_along_axis(x, at, axis),
+                     axis=axis, flags=flags)
+        x = ordinary(dtype, (3, 7))
+        for k in (0, 1, 3, 7):
+            for flags in (0, 1):
+                at = argsorted(x, 1, flags)[:, :k]
+                case("top_k", [x], np.take_along_axis(x, at, 1), axis=1,
+                     k=k, flags=flags)
+                case("top_k_indices", [x], at, "bits", axis=1, k=k,
+                     flags=flags)
+        some = np.concatenate([edges(dtype)[:9], edges(dtype)[3:12]])
+        some = some.reshape(2, -1)
+        values, indices, inverse, counts = np.unique(
+            some, return_index=True, return_inverse=True, return_counts=True)
+        for most in (30, len(values), 3):
+            kept = min(most, len(values))
+
+            def filled(x, rest):
+                full = np.full((most,), rest, dtype=x.dtype)
+                full[:kept] = x[:kept]
+                return full
+            case("unique_counts", [some], filled(counts.astype(np.int64), 0),
+                 "bits", max=most)
+            case("unique_inverse", [some],
+                 np.where(inverse < most, inverse, -1).reshape(some.shape)
+                 .astype(np.int64), "bits", max=most)
+            case("unique_n", [some], np.int64(len(values)), "bits", max=most)
+            if dtype in FLOAT: # of -0 and +0, the smaller is kept
+                zero = [i for i, v in enumerate(some.reshape(-1))
+                        if v == 0 and np.signbit(v)]
+                indices = np.where(values == 0, zero[0], indices)
+            case("unique_values", [some],
+                 filled(some.reshape(-1)[indices], 0), max=most)
+            case("unique_indices", [some],
+                 filled(indices.astype(np.int64), -1), "bits", max=most)
+    for dtype in FLOAT:
+        x = ordinary(dtype, (4, 5, 3))
+        for axes in ([0], [1, 2], [0, 1, 2]):
+            for keep in (0, 1):
+                for percent in (0, 30, 100):
+                    for mode, name in enumerate(("linear", "lower", "higher",
+                                                 "midpoint")):
+                        case("quantile", [x], near(dtype, np.quantile(
+                            wide(x), percent / 100, tuple(axes),
+                            keepdims=bool(keep), method=name)
+                            .astype(np.longdouble), 4, 2), axes=axes,
+                            keep=keep, percent=percent, mode=mode)
+                case("median", [x], near(dtype, np.median(
+                    wide(x), tuple(axes), keepdims=bool(keep)), 4, 2),
+                    axes=axes, keep=keep)
+        x[0, 0, 0] = math.nan
+        x[1, 1, 1], x[2, 1, 1] = math.inf, math.inf
+        case("median", [x], near(dtype, np.median(wide(x), 0), 4, 2),
+             axes=[0], keep=0)
+        rows = array(dtype, [[math.inf, math.inf, 1], [-math.inf, 3, 2]])
+        case("median", [rows], array(dtype, [math.inf, 2]), axes=[1], keep=0)
+
+
+def reductions():
+    start("reductions", "reductions composed of others")
+    for dtype in ("i8", "u16", "i64", "f32", "f64"):
+        x = ordinary(dtype, (3, 4, 5))
+        for axes in ([0], [2], [0, 2], [0, 1, 2]):
+            for keep in (0, 1):
+                how = dict(axis=tuple(axes), keepdims=bool(keep))
+                if dtype in INT:
+                    square = (x * x).sum(dtype=TYPES[dtype], **how)
+                    case("sum_square", [x], square, axes=axes, keep=keep)
+                    size = np.abs(x) if dtype in SINT else x
+                    case("norm_l1", [x], size.sum(dtype=TYPES[dtype], **how),
+                         axes=axes, keep=keep)
+                    continue
+                y = wide(x)
+                case("sum_square", [x], near(dtype, (y * y).sum(**how), 70),
+                     axes=axes, keep=keep)
+                case("norm_l1", [x], near(dtype, abs(y).sum(**how), 70),
+                     axes=axes, keep=keep)
+                case("norm_l2", [x],
+                     near(dtype, np.sqrt((y * y).sum(**how)), 70),
+                     axes=axes, keep=keep)
+                case("logsumexp", [x],
+                     near(dtype, np.log(np.exp(y).sum(**how)), 80, 4),
+                     axes=axes, keep=keep)
+    for dtype in FLOAT:
+        rows = array(dtype, [[-math.inf] * 2, [math.inf, 1], [1000, 1000],
+                             [-math.inf, 3], [math.nan, 1]])
+        case("logsumexp", [rows],
+             near(dtype, np.logaddexp(wide(rows)[:, 0], wide(rows)[:, 1]), 8),
+             axes=[1], keep=0)
+    for dtype in MOVED:
+        x = random.randint(0, 3, (3, 4, 5)).astype(TYPES[dtype])
+        for axes in ([1], [0, 2], [0, 1, 2]):
+            moved = np.moveaxis(x, axes, range(-len(axes), 0))
+            flat = moved.reshape(moved.shape[:-len(axes)] + (-1,))
+            for keep in (0, 1):
+                for last in (0, 1):
+                    for name, f in (("argmax_axes", np.argmax),
+                                    ("argmin_axes", np.argmin)):
+                        at = flat.shape[-1] - 1 - f(flat[..., ::-1], -1) \
+                            if last else f(flat, -1)
+                        at = np.asarray(at, dtype=np.int64)
+                        if keep:
+                            at = at.reshape([1 if i in axes else n for i, n
+                                             in enumerate(x.shape)])
+                        case(name, [x], at, "bits", axes=axes, keep=keep,
+                             last=last)
+
+
+# -- Networks -----------------------------------------------------------------
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def networks():
+    start("networks", "normalisation, attention and losses")
+    for dtype in FLOAT:
+        t = TYPES[dtype]
+        a, b = ordinary(dtype, (3, 4)), ordinary(dtype, (4, 5))
+        c = ordinary(dtype, (5,))
+        for flags in range(4):
+            left = a.T.copy() if flags & 1 else a
+            right = b.T.copy() if flags & 2 else b
+            case("gemm", [left, right, c],
+                 near(dtype, wide(a) @ wide(b) * 0.5 + wide(c) * 2, 20, 16),
+                 flags=flags)
+        x, scale = ordinary(dtype, (2, 3, 6)), ordinary(dtype, (6,))
+        y = wide(x)
+        case("rms_norm", [x, scale],
+             near(dtype, y / np.sqrt((y * y).mean(-1, keepdims=True) + 1e-5) *
+                  wide(scale), 40, 4))
+        shift = ordinary(dtype, (6,))
+        for groups in (1, 2, 3, 6):
+            g = y.reshape(2, 3, groups, -1)
+            mean = g.mean((1, 3), keepdims=True)
+            variance = g.var((1, 3), keepdims=True)
+            z = ((g - mean) / np.sqrt(variance + np.longdouble(1e-3))) \
+                .reshape(y.shape) * wide(scale) + wide(shift)
+            for first in (0, 1):
+                v, w = (x, z) if not first else (
+                    x.transpose(0, 2, 1).copy(), z.transpose(0, 2, 1))
+                case("group_norm", [v, scale, shift], near(dtype, w, 200, 4),
+                     groups=groups, layout=first)
+                if groups == 6:
+                    case("instance_norm", [v, scale, shift],
+                         near(dtype, w, 200, 4), layout=first)
+        for size in (1, 3, 4):
+            square = np.pad(y * y, ((0, 0), (0, 0), ((size - 1) // 2,
+                                                     size // 2)))
+            sums = sum(square[..., i:i + 6] for i in range(size))
+            z = y / (2 + np.longdouble(0.5) / size * sums) ** 0.75
+            case("local_response_norm", [x], near(dtype, z, 40), size=size,
+                 layout=0)
+            case("local_response_norm", [x.transpose(0, 2, 1).copy()],
+                 near(dtype, z.transpose(0, 2, 1), 40), size=size, layout=1)
+        q, k = ordinary(dtype, (2, 3, 4)), ordinary(dtype, (2, 5, 4))
+        v = ordinary(dtype, (2, 5, 3))
+        scores = np.einsum("bij,bkj->bik", wide(q), wide(k)) / 2
+        case("attention", [q, k, v], near(
+            dtype, softmax(scores) @ wide(v), 60, 2), causal=0, first=0)
+        for first in (0, 2):
+            seen = np.arange(5) <= np.arange(3).reshape(3, 1) + first
+            case("attention", [q, k, v], near(dtype, softmax(np.where(
+                seen, scores, -1e30)) @ wide(v), 60, 2), causal=1, first=first)
+        mask = array("bool", [[1, 0, 1, 1, 0], [0, 0, 0, 0, 1],
+                              [1, 1, 1, 1, 1]])
+        case("attention", [q, k, v, mask], near(dtype, softmax(np.where(
+            mask, scores, -1e30)) @ wide(v), 60, 2), causal=0, first=0)
+        bias = ordinary(dtype, (3, 5))
+        case("attention", [q, k, v, bias], near(dtype, softmax(
+            scores + wide(bias)) @ wide(v), 60, 2), causal=0, first=0)
+        logits = ordinary(dtype, (6, 4))
+        logs = np.log(softmax(wide(logits)))
+        weights = (ordinary(dtype, (4,)) + t(3)).astype(t)
+        labels = np.array([2, 0, -1, 3, 1, 3], dtype=np.int32)
+        valid = np.array([1, 1, 0, 1, 1, 1], dtype=bool)
+        for ignores in (0, 1):
+            counted = valid & (labels != 3) if ignores else valid
+            for given in (0, 1):
+                w = wide(weights)[labels] if given else np.ones(
+                    6, dtype=np.longdouble)
+                w = np.where(counted, w, 0)
+                rows = -w * logs[np.arange(6), labels]
+                for reduction, z in enumerate((rows.sum() / w.sum(),
+                                               rows.sum(), rows)):
+                    inputs = [logits, labels] + [weights] * given
+                    case("class_loss", inputs, near(dtype, z, 60, 8),
+                         reduction=reduction, ignores=ignores, logs=0)
+                    case("class_loss", [logs.astype(t)] + inputs[1:],
+                         near(dtype, z, 60, 8), reduction=reduction,
+                         ignores=ignores, logs=1)
+
+
 def write_all():
     elementwise()
     shapes()
     places()
     images()
+    order()
+    reductions()
+    networks()

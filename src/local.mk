@@ -152,6 +152,7 @@ libtgjit_core_la_SOURCES += \
 	src/build/build_einsum.c \
 	src/build/build_elementwise.c \
 	src/build/build_labelled.c \
+	src/build/build_formula.h \
 	src/build/build_labelled.h \
 	src/build/build_number.c \
 	src/build/build_random.c \
@@ -348,19 +349,28 @@ libtgjit_core_la_SOURCES += \
 
 libtgjit_core_la_SOURCES += \
 	src/front/ops/ops.c \
+	src/front/ops/ops_activation.c \
 	src/front/ops/ops_arrange.c \
 	src/front/ops/ops_arrange.h \
 	src/front/ops/ops_axes.c \
+	src/front/ops/ops_class_loss.c \
 	src/front/ops/ops_control.c \
 	src/front/ops/ops_control.h \
 	src/front/ops/ops_conv.c \
 	src/front/ops/ops_cumulative.c \
 	src/front/ops/ops_custom.c \
 	src/front/ops/ops_derivative.c \
+	src/front/ops/ops_distribution.c \
 	src/front/ops/ops_einsum.c \
+	src/front/ops/ops_elementwise.c \
+	src/front/ops/ops_formula.c \
+	src/front/ops/ops_formula.h \
 	src/front/ops/ops_gradient.c \
 	src/front/ops/ops_gradient.h \
+	src/front/ops/ops_grid_sample.c \
 	src/front/ops/ops_host.c \
+	src/front/ops/ops_index.c \
+	src/front/ops/ops_index.h \
 	src/front/ops/ops_list.c \
 	src/front/ops/ops_losses.c \
 	src/front/ops/ops_nn.c \
@@ -369,7 +379,17 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
 	src/front/ops/ops_random.h \
+	src/front/ops/ops_norm.c \
+	src/front/ops/ops_order.c \
+	src/front/ops/ops_pattern.c \
+	src/front/ops/ops_reduce.c \
+	src/front/ops/ops_resize.c \
+	src/front/ops/ops_sampling.c \
+	src/front/ops/ops_sampling.h \
 	src/front/ops/ops_scan.c \
+	src/front/ops/ops_shape.c \
+	src/front/ops/ops_sort.c \
+	src/front/ops/ops_sort.h \
 	src/front/ops/ops_spatial.c \
 	src/front/ops/ops_spatial.h \
 	src/front/ops/ops_state.c \

@@ -133,7 +133,7 @@ typedef enum tgi_inst_kind {
     TGI_INST_POSITION, /* i64: offset + sum of stride * index of `access` */
     TGI_INST_LOAD,     /* through `access` */
     TGI_INST_OP,       /* an elementwise op: its recipe for `type` */
-    TGI_INST_CAST,     /* from `type` to `dtype` */
+    TGI_INST_CAST,     /* CAST or BITCAST from `type` to `dtype` */
     TGI_INST_RANDOM,   /* RANDOM_BITS: key, offset (u64), position (i64) */
     TGI_INST_INDEX,    /* of a gather: an integer `type`, clamped to
                           0 … dim - 1, as i64; 0 if dim is 0 */
@@ -163,7 +163,7 @@ typedef enum tgi_level {
  */
 typedef struct tgi_inst {
     uint8_t kind;
-    uint8_t op;    /* OP: tgi_op */
+    uint8_t op;    /* OP, CAST: tgi_op */
     uint8_t dtype; /* of the value */
     uint8_t type;  /* OP: dtype of the recipe; CAST, INDEX: of the operand */
     uint8_t level;

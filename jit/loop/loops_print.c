@@ -153,8 +153,7 @@ static void end_line(const tgi_kernel_loops *k, tgi_ref node, unsigned flags,
 static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
                        uint32_t number, unsigned flags, tgi_strbuf *out)
 {
-    static const char *const names[] = {[TGI_INST_CAST] = "cast",
-                                        [TGI_INST_RANDOM] = "random",
+    static const char *const names[] = {[TGI_INST_RANDOM] = "random",
                                         [TGI_INST_INDEX] = "index",
                                         [TGI_INST_IN_RANGE] = "in_range"};
     const tgi_inst *inst = &k->insts.data[number];
@@ -202,7 +201,10 @@ static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
     case TGI_INST_RANDOM:
     case TGI_INST_INDEX:
     case TGI_INST_IN_RANGE:
-        tgi_strbuf_addf(out, "%s %s", names[inst->kind],
+        tgi_strbuf_addf(out, "%s %s",
+                        inst->kind == TGI_INST_CAST
+                            ? tgi_op_table[inst->op].name
+                            : names[inst->kind],
                         dtype_name(inst->dtype));
         print_operands(inst, out);
         if (inst->kind == TGI_INST_INDEX || inst->kind == TGI_INST_IN_RANGE) {

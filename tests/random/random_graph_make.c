@@ -23,7 +23,7 @@ static const instruction ops[] = {
 #define MAKER_UNARY(name) rg_make_unary
 #define MAKER_BINARY(name) rg_make_binary
 #define MAKER_TERNARY(name) rg_make_ternary
-#define MAKER_CAST(name) rg_make_cast
+#define MAKER_CAST(name) rg_make_##name
 #define MAKER_LEAF(name) rg_make_##name
 #define MAKER_VIEW MAKER_LEAF
 #define MAKER_INDEX MAKER_LEAF

@@ -25,8 +25,12 @@ EXTRA_DIST += \
 # -- jit: the compile pipeline -----------------------------------------------
 
 libtgjit_core_la_SOURCES += \
+	jit/assembly_dump.c \
+	jit/assembly_dump.h \
 	jit/compile.c \
 	jit/compile.h \
+	jit/inspect.c \
+	jit/inspect.h \
 	jit/jit.h \
 	jit/program.c \
 	jit/program.h
@@ -150,6 +154,8 @@ libtgjit_core_la_SOURCES += \
 # -- jit/object: from ELF objects to executable pages ------------------------
 
 libtgjit_core_la_SOURCES += \
+	jit/object/debug_lines.c \
+	jit/object/debug_lines.h \
 	jit/object/elf_reader.c \
 	jit/object/elf_reader.h \
 	jit/object/executable_pages.c \
@@ -159,6 +165,8 @@ libtgjit_core_la_SOURCES += \
 	jit/object/image_debug.c \
 	jit/object/image_debug.h \
 	jit/object/image_write.c \
+	jit/object/jitdump.c \
+	jit/object/jitdump.h \
 	jit/object/relocation.c \
 	jit/object/relocation.h
 
@@ -287,6 +295,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_constant_pool.h \
 	jit/llvm/emit/llvm_convert.c \
 	jit/llvm/emit/llvm_convert.h \
+	jit/llvm/emit/llvm_debug.c \
+	jit/llvm/emit/llvm_debug.h \
 	jit/llvm/emit/llvm_emit.c \
 	jit/llvm/emit/llvm_emit.h \
 	jit/llvm/emit/llvm_flow.c \

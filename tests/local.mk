@@ -21,6 +21,7 @@ unit_tests = \
 	tests/api/test_call \
 	tests/api/test_checkpoint \
 	tests/api/test_checks \
+	tests/api/test_checks_compiled \
 	tests/api/test_context \
 	tests/api/test_control \
 	tests/api/test_control_carried \
@@ -31,6 +32,7 @@ unit_tests = \
 	tests/api/test_conv \
 	tests/api/test_csv \
 	tests/api/test_dataset \
+	tests/api/test_distributions \
 	tests/api/test_dlpack \
 	tests/api/test_dynamic \
 	tests/api/test_cumulative \
@@ -105,6 +107,8 @@ unit_tests = \
 	tests/codegen/test_executable_pages \
 	tests/codegen/test_fuse \
 	tests/codegen/test_fuse_conv \
+	tests/codegen/test_fuse_pieces \
+	tests/codegen/test_fuse_windows \
 	tests/codegen/test_fuse_matmul \
 	tests/codegen/test_fuse_memory \
 	tests/codegen/test_fuse_reduction_epilogue \
@@ -147,6 +151,7 @@ unit_tests = \
 	tests/unit/test_log \
 	tests/unit/test_memory_packing \
 	tests/unit/test_op \
+	tests/unit/test_pass_distribute \
 	tests/unit/test_pass_hoist \
 	tests/unit/test_pass_inline \
 	tests/unit/test_pass_random \
@@ -218,10 +223,17 @@ tests_codegen_test_empty_SOURCES = \
 	tests/support/guarded.c \
 	tests/support/guarded.h
 
+tests_api_test_op_matrix_SOURCES = \
+	tests/api/op_matrix.h \
+	tests/api/op_matrix_functions.c \
+	tests/api/op_matrix_functions.h \
+	tests/api/test_op_matrix.c
+
 tests_api_test_gradient_expected_SOURCES = \
 	tests/api/gradient_formulas.c \
 	tests/api/gradient_formulas.h \
 	tests/api/gradient_formulas_conv.c \
+	tests/api/gradient_formulas_functions.c \
 	tests/api/gradient_formulas_layers.c \
 	tests/api/gradient_formulas_loops.c \
 	tests/api/gradient_formulas_networks.c \
@@ -230,6 +242,7 @@ tests_api_test_gradient_expected_SOURCES = \
 	tests/api/test_gradient_expected.c
 tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
+tests_api_test_distributions_LDADD = $(LDADD) $(LIBM)
 tests_api_test_layers_LDADD = $(LDADD) $(LIBM)
 tests_api_test_losses_LDADD = $(LDADD) $(LIBM)
 tests_api_test_optimiser_LDADD = $(LDADD) $(LIBM)
@@ -448,6 +461,7 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_make_reduce.c \
 	tests/random/random_graph_make_shape.c \
 	tests/random/random_graph_make_state.c \
+	tests/random/random_graph_make_stencil.c \
 	tests/random/random_graph_minimise.c \
 	tests/random/random_graph_native.c \
 	tests/random/random_graph_operand.c \
@@ -654,6 +668,7 @@ EXTRA_DIST += \
 	tests/golden/traced_with_static_short.txt \
 	tests/gradients/convolutions.txt \
 	tests/gradients/elementwise.txt \
+	tests/gradients/functions.txt \
 	tests/gradients/layers.txt \
 	tests/gradients/loops.txt \
 	tests/gradients/make_expected.py \
@@ -681,6 +696,15 @@ EXTRA_DIST += \
 	tests/op_matrix/conv.txt \
 	tests/op_matrix/scan.txt \
 	tests/op_matrix/dynamic.txt \
+	tests/op_matrix/elements.py \
+	tests/op_matrix/elementwise.txt \
+	tests/op_matrix/functions.py \
+	tests/op_matrix/images.txt \
+	tests/op_matrix/networks.txt \
+	tests/op_matrix/order.txt \
+	tests/op_matrix/places.txt \
+	tests/op_matrix/reductions.txt \
+	tests/op_matrix/shapes.txt \
 	tests/op_matrix/scatter.txt \
 	tests/op_matrix/index.txt \
 	tests/op_matrix/leaf.txt \

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/fpenv.h"
+#include "front/call/checked_run.h"
 #include "front/call/dump_repro.h"
 #include "front/object/dump_file.h"
 #include "profile/profile.h"
@@ -504,6 +505,8 @@ run_runner(tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
 {
     if (launch->concrete->ctx->dump & TGI_DUMP_REPRO && !launch->is_dumped)
         dump_repro(launch);
+    if (launch->concrete->ctx->checks && tgi_runner_native(launch->runner))
+        return tgi_checked_run(launch, trace, call);
     return call ? tgi_runner_run_profiled(launch->runner, trace, call)
                 : tgi_runner_run(launch->runner);
 }

@@ -118,6 +118,7 @@ unit_tests = \
 	tests/codegen/test_loops \
 	tests/codegen/test_native \
 	tests/codegen/test_native_host \
+	tests/codegen/test_pacer \
 	tests/codegen/test_plugin \
 	tests/codegen/test_relocation \
 	tests/codegen/test_schedule \

@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	src/front/data/README.md \
 	src/front/export/README.md \
 	src/front/file/README.md \
+	src/front/inspect/README.md \
 	src/front/object/README.md \
 	src/front/ops/README.md \
 	src/front/profile/README.md \
@@ -169,6 +170,8 @@ libtgjit_core_la_SOURCES += \
 	src/runtime/format.h \
 	src/runtime/host.c \
 	src/runtime/host.h \
+	src/runtime/host_log.c \
+	src/runtime/host_log.h \
 	src/runtime/index_check.c \
 	src/runtime/index_check.h \
 	src/runtime/memory_packing.c \
@@ -231,11 +234,16 @@ libtgjit_core_la_SOURCES += \
 	src/pass/pass.h \
 	src/pass/pass_crop.c \
 	src/pass/pass_dead.c \
+	src/pass/pass_distribute.c \
 	src/pass/pass_constant_fold.c \
 	src/pass/pass_hoist.c \
 	src/pass/pass_inline.c \
 	src/pass/pass_shape.c \
-	src/pass/pass_simplify.c
+	src/pass/pass_simplify.c \
+	src/pass/update_pieces.c \
+	src/pass/update_pieces.h \
+	src/pass/value_checks.c \
+	src/pass/value_checks.h
 
 # -- src/gradient: reverse-mode differentiation ------------------------------
 
@@ -305,6 +313,8 @@ libtgjit_core_la_SOURCES += \
 	src/front/call/bound.h \
 	src/front/call/bound_extents.c \
 	src/front/call/call.c \
+	src/front/call/checked_run.c \
+	src/front/call/checked_run.h \
 	src/front/call/compile_policy.c \
 	src/front/call/compile_policy.h \
 	src/front/call/compile_queue.c \
@@ -318,6 +328,8 @@ libtgjit_core_la_SOURCES += \
 	src/front/call/function.c \
 	src/front/call/function_object.h \
 	src/front/call/function_variables.c \
+	src/front/call/inspect_concrete.c \
+	src/front/call/inspect_concrete.h \
 	src/front/call/launch.c \
 	src/front/call/launch.h \
 	src/front/call/pending.c \
@@ -403,6 +415,29 @@ libtgjit_core_la_SOURCES += \
 	src/front/data/dataset_zip.c \
 	src/front/data/iterator.c
 
+# -- src/front/inspect: pages about traces ------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/inspect/assembly.c \
+	src/front/inspect/assembly.h \
+	src/front/inspect/html.c \
+	src/front/inspect/html.h \
+	src/front/inspect/inspect_session.c \
+	src/front/inspect/inspect_session.h \
+	src/front/inspect/inspection.h \
+	src/front/inspect/layered_layout.c \
+	src/front/inspect/layered_layout.h \
+	src/front/inspect/page.c \
+	src/front/inspect/page.h \
+	src/front/inspect/page_facts.c \
+	src/front/inspect/page_graph.c \
+	src/front/inspect/page_kernels.c \
+	src/front/inspect/page_memory.c \
+	src/front/inspect/page_profile.c \
+	src/front/inspect/page_source.c \
+	src/front/inspect/page_style.c \
+	src/front/inspect/page_style.h
+
 # -- src/front/profile: reports of profiles ----------------------------------
 
 libtgjit_core_la_SOURCES += \
@@ -487,3 +522,9 @@ src_tools_tgjit_cache_SOURCES = src/tools/tgjit_cache.c
 src_tools_tgjit_cache_CPPFLAGS = -I$(top_srcdir)/include -D_GNU_SOURCE
 src_tools_tgjit_cache_LDFLAGS = $(TGJIT_SANITIZE)
 src_tools_tgjit_cache_LDADD = libtgjit.la
+
+bin_PROGRAMS += src/tools/tgjit-inspect
+src_tools_tgjit_inspect_SOURCES = src/tools/tgjit_inspect.c
+src_tools_tgjit_inspect_CPPFLAGS = -I$(top_srcdir)/include -D_GNU_SOURCE
+src_tools_tgjit_inspect_LDFLAGS = $(TGJIT_SANITIZE)
+src_tools_tgjit_inspect_LDADD = libtgjit.la

@@ -21,6 +21,7 @@ unit_tests = \
 	tests/api/test_call \
 	tests/api/test_checkpoint \
 	tests/api/test_checks \
+	tests/api/test_checks_compiled \
 	tests/api/test_context \
 	tests/api/test_control \
 	tests/api/test_control_carried \
@@ -106,6 +107,8 @@ unit_tests = \
 	tests/codegen/test_executable_pages \
 	tests/codegen/test_fuse \
 	tests/codegen/test_fuse_conv \
+	tests/codegen/test_fuse_pieces \
+	tests/codegen/test_fuse_windows \
 	tests/codegen/test_fuse_matmul \
 	tests/codegen/test_fuse_memory \
 	tests/codegen/test_fuse_reduction_epilogue \
@@ -120,6 +123,7 @@ unit_tests = \
 	tests/codegen/test_schedule \
 	tests/codegen/test_schedule_verify \
 	tests/codegen/test_team \
+	tests/codegen/test_wait_word \
 	tests/codegen/test_work_share \
 	tests/unit/test_alloc \
 	tests/unit/test_arena \
@@ -146,6 +150,7 @@ unit_tests = \
 	tests/unit/test_log \
 	tests/unit/test_memory_packing \
 	tests/unit/test_op \
+	tests/unit/test_pass_distribute \
 	tests/unit/test_pass_hoist \
 	tests/unit/test_pass_inline \
 	tests/unit/test_pass_random \
@@ -355,6 +360,7 @@ plain_tests = \
 	tests/stress/stress_disk_cache \
 	tests/stress/stress_forks \
 	tests/stress/stress_teams \
+	tests/stress/team_places \
 	tests/stress/thread_limits
 plain_ldadd = libtgjit-core.la
 tests_stress_fuzz_files_LDADD = $(plain_ldadd)
@@ -385,6 +391,7 @@ tests_stress_stress_forks_LDADD = $(plain_ldadd)
 tests_stress_stress_data_LDADD = $(plain_ldadd)
 tests_stress_stress_disk_cache_LDADD = $(plain_ldadd)
 tests_stress_stress_teams_LDADD = $(plain_ldadd)
+tests_stress_team_places_LDADD = $(plain_ldadd)
 tests_stress_thread_limits_LDADD = $(plain_ldadd)
 
 if HAVE_MPFR
@@ -453,6 +460,7 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_make_reduce.c \
 	tests/random/random_graph_make_shape.c \
 	tests/random/random_graph_make_state.c \
+	tests/random/random_graph_make_stencil.c \
 	tests/random/random_graph_minimise.c \
 	tests/random/random_graph_native.c \
 	tests/random/random_graph_operand.c \

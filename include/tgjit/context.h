@@ -52,7 +52,9 @@ typedef struct tg_context_options {
     int vector_bits;   /* TGJIT_VECTOR_BITS: 128, 256, 512; 0: automatic */
     const char *show_code; /* TGJIT_SHOW_CODE: "gdb" registers compiled
                               functions with gdb, "perf" names them in
-                              /tmp/perf-PID.map; process-wide */
+                              /tmp/perf-PID.map, "jitdump" writes them and
+                              their lines to jit-PID.dump in dump_dir, for
+                              perf inject; process-wide */
     int threads;       /* TGJIT_THREADS: maximum per call; 0: one per CPU */
 
     const char *cache; /* TGJIT_CACHE: the disk cache: "rw" (default), "ro"
@@ -78,7 +80,11 @@ typedef struct tg_context_options {
 
     const char *check; /* TGJIT_CHECK: "nan,inf": a call fails with
                           TG_ERROR_ASSERT at the first operation that makes a
-                          NaN or an infinity; all calls are interpreted */
+                          NaN or an infinity; the message names it */
+
+    const char *inspect; /* TGJIT_INSPECT: a directory, created if necessary,
+                            for a page about each trace (tg_concrete_inspect).
+                            Every code is compiled once more for its page. */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)

@@ -130,7 +130,8 @@ static tg_status call_host(const tgi_native *native, const tgi_host_step *step,
     for (uint32_t i = 0; i < step->n_buffers; i++)
         buffers[i].data =
             native->buffers[tgi_buffer_id_index(step->buffers[i])];
-    return tgi_host_call(tgi_graph_node(step->graph, step->node), buffers);
+    return tgi_host_call(&native->options.host,
+                         tgi_graph_node(step->graph, step->node), buffers);
 }
 
 static tg_status prepare_host_calls(tgi_native *native)
@@ -402,6 +403,11 @@ void tgi_native_destroy(tgi_native *native)
     tgi_program_release(native->program);
     tgi_free(native);
     tgi_live_add(TGI_LIVE_NATIVE, -1);
+}
+
+void tgi_native_set_host_log(tgi_native *native, tgi_host_log *log)
+{
+    native->options.host.log = log;
 }
 
 uint64_t tgi_native_bytes(const tgi_native *native)

@@ -27,6 +27,12 @@ typedef struct tgi_builder {
     bool has_error; /* a failure is recorded and must not be overwritten */
 } tgi_builder;
 
+/* The site of the builder, for a node. */
+static inline tgi_site_chain tgi_builder_site(const tgi_builder *b)
+{
+    return (tgi_site_chain){.file = b->site.file, .line = b->site.line};
+}
+
 /* -- Elementwise ----------------------------------------------------------- */
 
 /* Weakly typed operands (plain numbers) take the dtype of the others. */

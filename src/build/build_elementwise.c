@@ -82,6 +82,7 @@ static tgi_ref add_elementwise(tgi_builder *b, tgi_op op, int dtype,
                                tgi_shape_ref shape, uint16_t flags,
                                const tgi_ref *in, size_t n)
 {
+    const tgi_site_chain site = tgi_builder_site(b);
     const tgi_node node = {
         .op = (uint8_t)op,
         .dtype = (uint8_t)dtype,
@@ -89,8 +90,7 @@ static tgi_ref add_elementwise(tgi_builder *b, tgi_op op, int dtype,
         .shape = shape,
         .n_inputs = (uint32_t)n,
         .inputs = in,
-        .file = b->site.file,
-        .line = b->site.line,
+        .site = &site,
     };
     bool is_known = flags && b->fold;
     for (size_t i = 0; i < n && is_known; i++)

@@ -364,12 +364,25 @@ static void print_target(const tgi_node *node, tgi_ref ref, tgi_strbuf *out)
     }
 }
 
-static void print_site(tg_site site, unsigned flags, tgi_strbuf *out)
+static const char *base_name(const char *file)
 {
-    if (!(flags & TGI_DUMP_SITES) || !site.file)
+    const char *slash = strrchr(file, '/');
+    return slash ? slash + 1 : file;
+}
+
+void tgi_site_print_calls(const tgi_site_chain *site, tgi_strbuf *out)
+{
+    for (; site && site->caller; site = site->caller)
+        tgi_strbuf_addf(out, " in %s, called at %s:%d", site->function,
+                        base_name(site->caller->file), site->caller->line);
+}
+
+void tgi_site_print(const tgi_site_chain *site, tgi_strbuf *out)
+{
+    if (!site || !site->file)
         return;
-    const char *slash = strrchr(site.file, '/');
-    tgi_strbuf_addf(out, " ; %s:%d", slash ? slash + 1 : site.file, site.line);
+    tgi_strbuf_addf(out, " ; %s:%d", base_name(site->file), site->line);
+    tgi_site_print_calls(site, out);
 }
 
 static void print_node(const tgi_graph_list *list, const tgi_graph *graph,
@@ -386,7 +399,8 @@ static void print_node(const tgi_graph_list *list, const tgi_graph *graph,
     tgi_regions_print(list, node, out);
     print_refs(node->inputs, node->n_inputs, out);
     tgi_attr_print(graph, node, out);
-    print_site(tgi_node_site(node), flags, out);
+    if (flags & TGI_DUMP_SITES)
+        tgi_site_print(node->site, out);
     tgi_strbuf_add(out, "\n");
 }
 
@@ -406,7 +420,9 @@ static void print_check(const tgi_graph *graph, const tgi_check *check,
     }
     tgi_strbuf_add(out, " ");
     tgi_quote(check->what ? check->what : "", '"', out);
-    print_site((tg_site){check->file, check->line}, flags, out);
+    if (flags & TGI_DUMP_SITES)
+        tgi_site_print(
+            &(tgi_site_chain){.file = check->file, .line = check->line}, out);
     tgi_strbuf_add(out, "\n");
 }
 

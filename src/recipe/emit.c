@@ -65,6 +65,13 @@ tgi_emit_constant *tgi_emit_empty_of(int op, tg_dtype dtype)
     return reduction_of(op, dtype)->empty;
 }
 
+tgi_emitted tgi_emit_scale(tgi_emitter *e, tg_dtype dtype, tgi_emitted x,
+                           tgi_emitted sum)
+{
+    return dtype == TG_F32 ? part_scale_by_factors_F32(e, x, sum)
+                           : part_scale_by_factors_F64(e, x, sum);
+}
+
 static emit_cast *const *const casts[TGI_DTYPES] = {
 #define DTYPE(ID, ...) [TG_##ID] = casts_##ID,
 #include "base/dtype.def"

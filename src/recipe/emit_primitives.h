@@ -88,6 +88,7 @@
 #define SELECT(m, a, b) EMIT(SELECT, m, a, b)
 #define FMA(a, b, c) EMIT(FMA, a, b, c)
 #define SQRT(a) EMIT(SQRT, a)
+#define SCALE(x, n, sum) EMIT(SCALE, x, n, sum)
 #define FLOOR(a) EMIT(FLOOR, a)
 #define CEIL(a) EMIT(CEIL, a)
 #define TRUNC(a) EMIT(TRUNC, a)

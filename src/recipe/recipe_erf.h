@@ -94,16 +94,15 @@ RECIPE_1(ERF, x)
 
 /* -- Tails ----------------------------------------------------------------- */
 
-/* e^(x + low) = (power + low_part) 2^n; also returns n + SPLIT_ROUNDER. */
-PART(VALUE, exp_pair, VALUE x, VALUE low, VALUE *low_part, VALUE *sum)
+/* e^(x + low) = (power + low_part) 2^n; also returns n and n + SCALE_ROUNDER. */
+PART(VALUE, exp_pair, VALUE x, VALUE low, VALUE *low_part, VALUE *sum, VALUE *n)
 {
-    VALUE n;
-    VALUE r = USE(exp_split_high, x, K(SPLIT_ROUNDER), sum, &n);
+    VALUE r = USE(exp_split_high, x, K(SCALE_ROUNDER), sum, n);
     VALUE line = ADD(r, K(1));
     VALUE lost = SUB(r, SUB(line, K(1)));
     lost = FMA(MUL(r, r), USE(exp_poly, r), lost);
     VALUE power = ADD(line, lost);
-    low = FMA(n, K(LOG_2_LOW), low);
+    low = FMA(*n, K(LOG_2_LOW), low);
     *low_part = FMA(low, power, SUB(lost, SUB(power, line)));
     return power;
 }
@@ -196,14 +195,14 @@ RECIPE_1(ERFC, x)
     VALUE minus = NEG(a);
     VALUE square = MUL(a, minus);
     VALUE square_low = FMA(a, minus, NEG(square));
-    VALUE sum, power_low, residual, poly_low, low_part;
-    VALUE power = USE(exp_pair, square, square_low, &power_low, &sum);
+    VALUE sum, n, power_low, residual, poly_low, low_part;
+    VALUE power = USE(exp_pair, square, square_low, &power_low, &sum, &n);
     VALUE u = USE(inverse_pair, a, K(ERFC_SHIFT), &residual);
     VALUE t = FMA(u, residual, SUB(u, K(ERFC_CENTRE)));
     VALUE poly = USE(erfc_poly, t, &poly_low);
     VALUE product = USE(tail_product, power, power_low, poly, poly_low, u,
                         residual, &low_part);
-    VALUE tail = USE(scale_by_power_of_2, ADD(product, low_part), sum);
+    VALUE tail = SCALE(ADD(product, low_part), n, sum);
     return SELECT(LT(x, K(0)), SUB(K(2), tail), tail);
 }
 
@@ -271,14 +270,14 @@ RECIPE_1(GELU, x)
     VALUE half = MUL(a, K(-0.5));
     VALUE square = MUL(a, half);
     VALUE square_low = FMA(a, half, NEG(square));
-    VALUE sum, power_low, residual, poly_low, low_part;
-    VALUE power = USE(exp_pair, square, square_low, &power_low, &sum);
+    VALUE sum, n, power_low, residual, poly_low, low_part;
+    VALUE power = USE(exp_pair, square, square_low, &power_low, &sum, &n);
     VALUE u = USE(inverse_pair, a, K(GELU_SHIFT), &residual);
     VALUE t = FMA(u, residual, SUB(u, K(GELU_CENTRE)));
     VALUE poly = USE(gelu_poly, t, &poly_low);
     VALUE product = USE(tail_product, power, power_low, poly, poly_low, u,
                         residual, &low_part);
     VALUE scaled = FMA(a, product, MUL(a, low_part));
-    VALUE tail = USE(scale_by_power_of_2, scaled, sum);
+    VALUE tail = SCALE(scaled, n, sum);
     return SELECT(LT(x, K(0)), NEG(tail), SUB(x, tail));
 }

@@ -18,6 +18,11 @@
  *
  * Float types only:
  *   FMA SQRT FLOOR CEIL TRUNC ROUND_EVEN FABS SIGN_BIT
+ *   SCALE(x, n, sum)     x 2^n, rounded once, also to denormals, for an integer
+ *                        |n| <= SCALE_LIMIT. sum is n + SCALE_ROUNDER. Unless x
+ *                        is 0, Inf or NaN or n is 0, x 2^(n/2) is normal. If x
+ *                        is NaN, n and sum may be anything; if only n is NaN,
+ *                        so may the result
  *   INTEGER KI(c)        an unsigned integer of the same width, a constant
  *   BITS_OF FLOAT_OF     bit casts
  *   IADD ISUB IMUL       wrap
@@ -129,6 +134,7 @@
     _Generic((T)0, float: name##f, default: name)(__VA_ARGS__)
 #define FMA(a, b, c) FUNCTION(fma, a, b, c)
 #define SQRT(a) FUNCTION(sqrt, a)
+#define SCALE(x, n, sum) ((void)(n), USE(scale_by_factors, x, sum))
 #define FLOOR(a) FUNCTION(floor, a)
 #define CEIL(a) FUNCTION(ceil, a)
 #define TRUNC(a) FUNCTION(trunc, a)

@@ -363,7 +363,7 @@ rg_instruction rg_make_swapped, rg_make_neutral, rg_make_upon, rg_make_clamp,
     rg_make_assign_more, rg_make_assign_view, rg_make_name,
     rg_make_reduced_view, rg_make_normalised, rg_make_swap,
     rg_make_assign_part, rg_make_dynamic_change, rg_make_empty,
-    rg_make_reassign;
+    rg_make_reassign, rg_make_stencil;
 
 /* -- Sessions -------------------------------------------------------------- */
 

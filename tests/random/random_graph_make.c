@@ -108,6 +108,7 @@ static const instruction composed_instructions[] = {
     {rg_make_conv, TGI_OP_CONV, false},
     {rg_make_window, TGI_OP_WINDOW, false},
     {rg_make_linear_scan, TGI_OP_LINEAR_SCAN, false},
+    {rg_make_stencil, TGI_OP_CONCAT, false},
 };
 
 /* Instructions for programs with large extents. */
@@ -128,6 +129,7 @@ static const instruction heavy_instructions[] = {
     {rg_make_dynamic_update, TGI_OP_DYNAMIC_UPDATE, false},
     {rg_make_scatter, TGI_OP_SCATTER, false},
     {rg_make_conv, TGI_OP_CONV, false},
+    {rg_make_stencil, TGI_OP_CONCAT, false},
 };
 
 /* Instructions for programs with branches and loops. */

@@ -71,9 +71,20 @@ Test(cost, the_count_of_a_recipe_is_that_of_its_primitives)
     static recording r;
     for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
         cr_assert(recording_of_op(&r, ops[i], TG_F32), "%s", r.fault);
-        cr_expect_eq(count(ops[i], TG_F32), n_primitives(&r), "%s: %u",
-                     tgi_op_table[ops[i]].name, count(ops[i], TG_F32));
+        const uint32_t n =
+            tgi_cost_of_op(ops[i], TG_F32, 0, TGI_COST_512).instructions;
+        cr_expect_eq(n, n_primitives(&r), "%s: %u", tgi_op_table[ops[i]].name,
+                     n);
     }
+}
+
+Test(cost, scaling_by_a_power_of_2_is_one_instruction_of_avx_512_only)
+{
+    for (int dtype = TG_F32; dtype <= TG_F64; dtype++)
+        cr_expect_eq(
+            cost_of(TGI_OP_EXP, (tg_dtype)dtype).instructions,
+            5 + tgi_cost_of_op(TGI_OP_EXP, (tg_dtype)dtype, 0, TGI_COST_512)
+                    .instructions);
 }
 
 Test(cost, every_recipe_has_a_cost_and_keeps_it)

@@ -8,6 +8,7 @@
 #include "llvm/emit/llvm_access.h"
 #include "llvm/emit/llvm_check.h"
 #include "llvm/emit/llvm_constant_pool.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
@@ -257,6 +258,7 @@ void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t number)
     /* Set by tgi_llvm_set_reduced, and by the loop that carries it. */
     if (inst->kind == TGI_INST_REDUCED || inst->kind == TGI_INST_CARRIED)
         return;
+    LLVMMetadataRef before = tgi_llvm_debug_set_inst(k, number);
     if (!k->schedule->insts[number].varies)
         k->e->lanes = 1;
     LLVMValueRef result = emit_value(k, inst);
@@ -265,6 +267,7 @@ void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t number)
     value->value = is_mask ? NULL : result;
     value->mask = is_mask ? result : NULL;
     k->e->lanes = lanes;
+    tgi_llvm_debug_restore(k->program, before);
 }
 
 void tgi_llvm_kernel_insts_emit(tgi_llvm_kernel *k)

@@ -31,11 +31,14 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
     return status;
 }
 
+/* The site is passed by address: a copy of the caller's two words as one would
+   wait for their stores. */
 static tg_status call_function(tg_function *function,
                                const tg_operand *operands, size_t n_operands,
                                const tg_result *results, size_t n_results,
-                               tg_site site, tgi_inline_args *storage)
+                               const tg_site *at, tgi_inline_args *storage)
 {
+    const tg_site site = *at;
     tgi_args args;
     tg_concrete *concrete = NULL;
     const uint64_t begin = tgi_timeline_begin();
@@ -55,7 +58,7 @@ static tg_status call_function(tg_function *function,
 TGI_NOINLINE static tg_status
 call_with_inline_args(tg_function *function, const tg_operand *operands,
                       size_t n_operands, const tg_result *results,
-                      size_t n_results, tg_site site)
+                      size_t n_results, const tg_site *site)
 {
     tgi_inline_args storage;
     return call_function(function, operands, n_operands, results, n_results,
@@ -74,10 +77,10 @@ tg_status tg_call_at(tg_function *function, const tg_operand *operands,
                                "tg_call: the function is NULL");
     else if (tgi_trace_current())
         status = call_function(function, operands, n_operands, results,
-                               n_results, site, NULL);
+                               n_results, &site, NULL);
     else
         status = call_with_inline_args(function, operands, n_operands, results,
-                                       n_results, site);
+                                       n_results, &site);
     if (status)
         tgi_error_locate(site, NULL);
     tgi_api_leave(frame);

@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/fpenv.h"
+#include "front/call/checked_run.h"
 #include "front/call/dump_repro.h"
 #include "front/object/dump_file.h"
 #include "profile/profile.h"
@@ -191,12 +192,14 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
     launch->concrete = concrete;
     launch->runner = NULL;
     launch->state = empty;
-    launch->is_initialised = launch->is_dumped = false;
+    launch->is_dumped = false;
     launch->n_params = graph->params.n;
     launch->n_results = graph->results.n;
     tg_status status = alloc_arrays(launch, n_symbols)
                            ? set_params(launch, args)
                            : tgi_error_memory();
+    launch->is_initialised =
+        launch->state.variables.n == 0 && concrete->initials.n == 0;
     if (!status)
         status = tgi_launch_check_numbers(launch, site);
     for (size_t k = 0; k < n_symbols && !status; k++) {
@@ -494,33 +497,53 @@ static void pass_versions(tgi_launch *launch)
     }
 }
 
+/* Runs the launch on its buffers. Locks held. */
+static inline __attribute__((always_inline)) tg_status
+run_runner(tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
+{
+    if (launch->concrete->ctx->dump & TGI_DUMP_REPRO && !launch->is_dumped)
+        dump_repro(launch);
+    if (launch->concrete->ctx->checks && tgi_runner_native(launch->runner))
+        return tgi_checked_run(launch, trace, call);
+    return call ? tgi_runner_run_profiled(launch->runner, trace, call)
+                : tgi_runner_run(launch->runner);
+}
+
+/* Of a launch with variables. */
+static inline __attribute__((always_inline)) tg_status
+run_with_variables(tgi_launch *launch, tgi_profile_trace *trace,
+                   tgi_profile_call *call)
+{
+    if (!launch->is_initialised)
+        TGI_TRY(initialise_variables(launch));
+    for (size_t i = 0; i < launch->state.snapshots.n; i++) {
+        const tgi_snapshot *snapshot = &launch->state.snapshots.data[i];
+        memcpy(snapshot->buffer, snapshot->variable->data,
+               (size_t)snapshot->variable->spec.bytes);
+    }
+    pass_versions(launch);
+    const tg_status status = run_runner(launch, trace, call);
+    /* Also after a failure, which does not undo earlier assignments. */
+    for (size_t i = 0; i < launch->state.written.n; i++)
+        tgi_variable_bump_version(launch->state.written.data[i]);
+    return status;
+}
+
 /* Runs the launch; with `call`, timed. Inlined twice. */
 static inline __attribute__((always_inline)) tg_status
 run_launch(tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
 {
-    TGI_TRY(lock_groups(launch));
-    uint32_t mode = tgi_fpenv_begin();
-    tg_status status =
-        launch->is_initialised ? TG_OK : initialise_variables(launch);
-    if (!status) {
-        if (launch->concrete->ctx->dump & TGI_DUMP_REPRO &&
-            !launch->is_dumped)
-            dump_repro(launch);
-        for (size_t i = 0; i < launch->state.snapshots.n; i++) {
-            const tgi_snapshot *snapshot = &launch->state.snapshots.data[i];
-            memcpy(snapshot->buffer, snapshot->variable->data,
-                   (size_t)snapshot->variable->spec.bytes);
-        }
-        if (launch->state.variables.n)
-            pass_versions(launch);
-        status = call ? tgi_runner_run_profiled(launch->runner, trace, call)
-                      : tgi_runner_run(launch->runner);
-        /* Also after a failure, which does not undo earlier assignments. */
-        for (size_t i = 0; i < launch->state.written.n; i++)
-            tgi_variable_bump_version(launch->state.written.data[i]);
-    }
+    const bool has_variables =
+        launch->state.groups.n > 0 || !launch->is_initialised;
+    if (has_variables)
+        TGI_TRY(lock_groups(launch));
+    const uint32_t mode = tgi_fpenv_begin();
+    const tg_status status = has_variables
+                                 ? run_with_variables(launch, trace, call)
+                                 : run_runner(launch, trace, call);
     tgi_fpenv_end(mode);
-    unlock_groups(launch);
+    if (has_variables)
+        unlock_groups(launch);
     return status;
 }
 

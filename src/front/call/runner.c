@@ -8,6 +8,7 @@
 
 #include "front/call/compile_policy.h"
 #include "front/call/function_object.h"
+#include "front/call/inspect_concrete.h"
 
 struct tgi_runner {
     int64_t *symbols;
@@ -75,15 +76,14 @@ static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
    been logged as warnings. */
 static void log_interpreted(tg_concrete *c, bool is_stopgap)
 {
-    const bool is_off = c->ctx->jit == TGI_JIT_OFF || c->ctx->checks;
+    const bool is_off = c->ctx->jit == TGI_JIT_OFF;
     if ((is_off || is_stopgap) &&
         !atomic_exchange(&c->has_logged_interpreted, true))
         tgi_log_write(&c->ctx->log, TG_LOG_INFO, TGI_LOG_JIT,
                       "%s:%d: %s: interpreted%s",
                       c->site.file ? c->site.file : "?", c->site.line, c->name,
-                      c->ctx->checks ? ": the option check (TGJIT_CHECK) is set"
-                      : is_off       ? ": the option jit (TGJIT_JIT) is off"
-                               : " until it is compiled in the background");
+                      is_off ? ": " TGI_JIT_OFF_REASON
+                             : " until it is compiled in the background");
 }
 
 static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
@@ -100,6 +100,12 @@ static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
     if (runner->native)
         return TG_OK;
     log_interpreted(c, runner->is_stopgap);
+    if (!tgi_compile_is_wanted(c) &&
+        !atomic_exchange(&c->has_interpreted_page, true))
+        tgi_concrete_write_page(c, values, NULL,
+                                c->ctx->jit == TGI_JIT_OFF
+                                    ? TGI_JIT_OFF_REASON
+                                    : "it has too many nodes");
     TGI_TRY(tgi_interp_create(c->graph, runner->symbols, &c->ctx->host,
                               c->ctx->memory_limit, &runner->interp));
     tgi_interp_set_checks(runner->interp, c->ctx->checks);
@@ -215,6 +221,11 @@ tg_status tgi_runner_run(tgi_runner *runner)
                ? tgi_native_run(runner->native)
                : tgi_interp_run(runner->interp, runner->params,
                                 runner->results);
+}
+
+void tgi_runner_set_host_log(tgi_runner *runner, tgi_host_log *log)
+{
+    tgi_native_set_host_log(runner->native, log);
 }
 
 /* -- Profiled runs --------------------------------------------------------- */

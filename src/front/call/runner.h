@@ -44,6 +44,9 @@ tg_status tgi_runner_bind(tgi_runner *runner, void *const *params,
                           void *const *results);
 tg_status tgi_runner_run(tgi_runner *runner);
 
+/* Runs of compiled code record their prints and host calls; NULL: not. */
+void tgi_runner_set_host_log(tgi_runner *runner, tgi_host_log *log);
+
 /* The same, timed: fills all of `call` but its total. `trace` may be NULL. The
    samples are valid until the next run. */
 tg_status tgi_runner_run_profiled(tgi_runner *runner, tgi_profile_trace *trace,

@@ -45,6 +45,7 @@ struct tg_context {
     unsigned explain;
     unsigned dump;
     char *dump_dir;
+    char *inspect_dir; /* of pages (TGJIT_INSPECT), or NULL */
     bool no_contraction;
     bool verifies;          /* verify graphs and loops after each pass, and the
                                schedules and IR of compiled code */

@@ -7,10 +7,10 @@
  * numbers. Sorting is stable: equal elements keep their order, also when
  * descending. Gradients flow to the elements that are selected.
  *
- * Rows are sorted by merging runs of twice the length in each of log2(n)
- * rounds; every element finds its place by a binary search, so that all
- * elements of all rows are worked on in parallel. Short rows of known extent
- * are sorted by comparing all pairs.
+ * Blocks of 32 elements, and whole rows of up to 48, are sorted by comparing all
+ * pairs. Then log2(n / 32) rounds merge runs, of twice the length in each; every
+ * element finds its place by a binary search, so that all elements of all rows
+ * are worked on in parallel.
  */
 #ifndef TGJIT_OPS_ORDER_H
 #define TGJIT_OPS_ORDER_H

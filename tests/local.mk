@@ -254,6 +254,8 @@ unit_tests += \
 	tests/codegen/test_assembly \
 	tests/codegen/test_assembly_matmul \
 	tests/codegen/test_assembly_cost \
+	tests/codegen/test_jitdump \
+	tests/codegen/test_llvm_debug \
 	tests/codegen/test_llvm_emit \
 	tests/codegen/test_llvm_instrument \
 	tests/codegen/test_llvm_loops \
@@ -289,6 +291,20 @@ tests_codegen_test_assembly_cost_SOURCES = \
 	tests/codegen/assembly.c \
 	tests/codegen/assembly.h \
 	tests/codegen/test_assembly_cost.c
+tests_codegen_test_jitdump_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_jitdump_LDADD = $(llvm_ldadd)
+tests_codegen_test_jitdump_SOURCES = \
+	tests/codegen/assembling.h \
+	tests/codegen/assembly.c \
+	tests/codegen/assembly.h \
+	tests/codegen/test_jitdump.c
+tests_codegen_test_llvm_debug_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_debug_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_debug_SOURCES = \
+	tests/codegen/assembling.h \
+	tests/codegen/assembly.c \
+	tests/codegen/assembly.h \
+	tests/codegen/test_llvm_debug.c
 tests_codegen_test_llvm_emit_CPPFLAGS = $(llvm_cppflags)
 tests_codegen_test_llvm_emit_LDADD = $(llvm_ldadd)
 tests_codegen_test_llvm_emit_SOURCES = \
@@ -537,6 +553,12 @@ tests_random_sweep_matmul_SOURCES = \
 	tests/support/workers.c \
 	tests/support/workers.h
 
+# Run by check-gdb.sh and check-perf.sh; uses only the public interface, and has
+# debug information of its own.
+check_PROGRAMS += tests/support/debugged
+tests_support_debugged_CFLAGS = $(AM_CFLAGS) -g
+tests_support_debugged_LDADD = libtgjit.la
+
 # Run by check-warm.sh; uses only the public interface.
 check_PROGRAMS += tests/support/warm
 tests_support_warm_LDADD = libtgjit.la
@@ -554,6 +576,7 @@ script_tests = \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-from-tensorflow.sh \
 	tests/scripts/check-from-tensorflow-python.sh \
+	tests/scripts/check-gdb.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-include-direction.sh \
 	tests/scripts/check-lists.sh \
@@ -565,6 +588,7 @@ script_tests = \
 	tests/scripts/check-nesting.sh \
 	tests/scripts/check-ops-doc.sh \
 	tests/scripts/check-peers.sh \
+	tests/scripts/check-perf.sh \
 	tests/scripts/check-profile.sh \
 	tests/scripts/check-python-files.sh \
 	tests/scripts/check-random-gradients.sh \

@@ -570,6 +570,7 @@ script_tests = \
 	tests/scripts/check-arguments.sh \
 	tests/scripts/check-background.sh \
 	tests/scripts/check-bench.sh \
+	tests/scripts/check-bench-page.sh \
 	tests/scripts/check-cache.sh \
 	tests/scripts/check-conv.sh \
 	tests/scripts/check-export.sh \
@@ -589,6 +590,7 @@ script_tests = \
 	tests/scripts/check-ops-doc.sh \
 	tests/scripts/check-peers.sh \
 	tests/scripts/check-perf.sh \
+	tests/scripts/check-performance-doc.sh \
 	tests/scripts/check-profile.sh \
 	tests/scripts/check-python-files.sh \
 	tests/scripts/check-random-gradients.sh \

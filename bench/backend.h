@@ -15,6 +15,7 @@ typedef enum backend {
     BACKEND_INTERP,
     BACKEND_JIT,
     BACKEND_JIT_UNKNOWN_SIZES, /* traced with all extents unknown */
+    BACKEND_JIT_FAST,          /* with fast accuracy */
     BACKEND_C,
     BACKEND_EXPERT,
     BACKEND_OPENBLAS,
@@ -47,7 +48,7 @@ const char *backend_name(backend which);
 
 static inline bool backend_is_jit(backend which)
 {
-    return which == BACKEND_JIT || which == BACKEND_JIT_UNKNOWN_SIZES;
+    return which >= BACKEND_JIT && which <= BACKEND_JIT_FAST;
 }
 
 static inline bool backend_is_library(backend which)
@@ -58,7 +59,8 @@ static inline bool backend_is_library(backend which)
 /* True if its results must equal the reference bit for bit. */
 static inline bool backend_has_bits(backend which)
 {
-    return backend_is_library(which) || which == BACKEND_EXPERT;
+    return (backend_is_library(which) && which != BACKEND_JIT_FAST) ||
+           which == BACKEND_EXPERT;
 }
 
 /* True for another library, whose rows are omitted if it is not installed. */

@@ -390,6 +390,8 @@ static bool has_backend(const bench_case *c, const case_size *size,
     case BACKEND_JIT_UNKNOWN_SIZES:
         /* Known extents matter only where elements dominate the time. */
         return !c->is_serial && !what->has_known_sizes;
+    case BACKEND_JIT_FAST:
+        return what->has_fast_accuracy;
     default:
         if (backend_is_engine(which))
             return what->expression && what->engines & ENGINE(which);

@@ -35,6 +35,7 @@ unit_tests = \
 	tests/api/test_distributions \
 	tests/api/test_dlpack \
 	tests/api/test_dynamic \
+	tests/api/test_accuracy \
 	tests/api/test_cumulative \
 	tests/api/test_einsum_values \
 	tests/api/test_explain \

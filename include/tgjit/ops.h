@@ -63,6 +63,13 @@
     X1(silu)     /* x * sigmoid(x) */ \
     X1(softplus) /* log(1 + exp(x)) */ \
     X1(gelu)     /* x/2 * (1 + erf(x / sqrt(2))) */ \
+    X1(log_fast) /* fast forms: up to 4 ulp; see TG_ACCURACY_FAST */ \
+    X1(tanh_fast) \
+    X1(erf_fast) \
+    X1(erfc_fast) \
+    X1(sigmoid_fast) \
+    X1(silu_fast) \
+    X1(gelu_fast) \
     X1(stop_gradient) /* x; gradients do not flow through it */ \
     X1(not)      /* bool: logical; integers: bitwise */ \
     X1(square)   /* x * x */ \

@@ -22,6 +22,7 @@ typedef struct tgi_builder {
        tracing, where it decides whether a literal fits a dtype (pass.h). */
     tgi_ref (*fold)(tgi_graph *graph, const tgi_node *node);
     bool no_contraction;
+    bool is_fast; /* ops with a fast form are replaced by it */
     tgi_shape_ref compared[2]; /* `shapes` of the checks added, see tgi_check */
     bool is_target;            /* likewise */
     bool has_error; /* a failure is recorded and must not be overwritten */

@@ -142,6 +142,8 @@ static tgi_ref contract_to_fma(tgi_builder *b, tgi_op op, const tgi_ref *in,
 tgi_ref tgi_build_elementwise(tgi_builder *b, tgi_op op, const tgi_ref *inputs,
                               size_t n_inputs)
 {
+    if (b->is_fast)
+        op = tgi_op_fast(op);
     const tgi_op_info *info = &tgi_op_table[op];
     tgi_ref in[3];
     bool all_weak = true;

@@ -90,6 +90,8 @@ MATH = {
     "sigmoid": sigmoid, "silu": silu,
     "softplus": lambda x: np.logaddexp(x, 0),
 }
+MATH.update({name + "_fast": MATH[name] for name in (
+    "log", "tanh", "erf", "erfc", "sigmoid", "silu", "gelu")})
 
 
 def each(dtype, rule, *operands):

@@ -166,6 +166,7 @@ typedef struct rg_program {
     rg_bytes body;
     uint64_t seed; /* for choices that take no bytes */
     bool no_contraction;
+    bool is_fast; /* accuracy */
     bool returns_all;
     bool is_heavy; /* its extents are large */
     bool has_control; /* branches and loops */

@@ -454,7 +454,8 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
     tg_concrete *c = concrete_alloc(function, spec);
     if (!c)
         return TG_ERROR_OUT_OF_MEMORY;
-    tg_trace *t = tgi_trace_begin(function->ctx, function, site);
+    tg_trace *t =
+        tgi_trace_begin(function->ctx, function, function->is_fast, site);
     if (!t) {
         tg_concrete_release(c);
         return tg_error_last()->status;

@@ -108,6 +108,7 @@ struct tg_function {
     bool has_signature;
     tgi_args signature;
     tg_policy policy;
+    bool is_fast; /* accuracy */
     size_t max_traces, max_trace_bytes;
 
     pthread_mutex_t lock; /* guards all below */

@@ -83,6 +83,13 @@ _Static_assert(TGI_N_PASSES <= 16 && TGI_N_LOOP_PASSES <= 16, "bits");
 static const tgi_keyword pass_keywords[] = {
     TGI_PASSES(PASS) TGI_LOOP_PASSES(NO_KEYWORD, LOOP_PASS){NULL, 0, 0}};
 
+const tgi_keyword tgi_accuracy_keywords[] = {
+    {"TG_ACCURACY_DEFAULT", TG_ACCURACY_DEFAULT, 0},
+    {"TG_ACCURACY_FULL", TG_ACCURACY_FULL, 0},
+    {"TG_ACCURACY_FAST", TG_ACCURACY_FAST, 0},
+    {NULL, 0, 0},
+};
+
 /* -- Settings -------------------------------------------------------------- */
 
 #define DEFAULT_GRAIN \
@@ -107,6 +114,7 @@ enum {
     GRAIN,
     SCHEDULE_SEED,
     CHECK,
+    ACCURACY,
     SETTINGS
 };
 
@@ -152,6 +160,8 @@ static const tgi_setting settings[SETTINGS] = {
                        .max = INT32_MAX},
     [CHECK] = {OPTION(check), "TGJIT_CHECK", TGI_SETTING_KEYWORDS,
                check_keywords},
+    [ACCURACY] = {OPTION(accuracy), .kind = TGI_SETTING_NUMBER,
+                  .keywords = tgi_accuracy_keywords},
 };
 
 /* Reads all settings; the log first, for warnings about the others. */
@@ -278,6 +288,7 @@ static tg_status context_create(const tg_context_options *options,
     ctx->memory_limit =
         options->memory_limit ? options->memory_limit : tgi_machine_memory();
     ctx->no_contraction = options->no_contraction;
+    ctx->is_fast = values[ACCURACY] == TG_ACCURACY_FAST;
     ctx->skip_passes = (uint32_t)values[SKIP_PASSES] & (LOOP_PASS_BIT - 1);
     ctx->skip_loop_passes = (uint32_t)values[SKIP_PASSES] / LOOP_PASS_BIT;
     ctx->verifies = values[VERIFY] != 0;

@@ -196,6 +196,8 @@ libtgjit_core_la_SOURCES += \
 	jit/run/native_object.h \
 	jit/run/native_profile.c \
 	jit/run/native_profile.h \
+	jit/run/pacer.c \
+	jit/run/pacer.h \
 	jit/run/roof.c \
 	jit/run/roof.h \
 	jit/run/work_share.c \

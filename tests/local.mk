@@ -118,6 +118,7 @@ unit_tests = \
 	tests/codegen/test_loops \
 	tests/codegen/test_native \
 	tests/codegen/test_native_host \
+	tests/codegen/test_pacer \
 	tests/codegen/test_plugin \
 	tests/codegen/test_relocation \
 	tests/codegen/test_schedule \
@@ -253,6 +254,8 @@ unit_tests += \
 	tests/codegen/test_assembly \
 	tests/codegen/test_assembly_matmul \
 	tests/codegen/test_assembly_cost \
+	tests/codegen/test_jitdump \
+	tests/codegen/test_llvm_debug \
 	tests/codegen/test_llvm_emit \
 	tests/codegen/test_llvm_instrument \
 	tests/codegen/test_llvm_loops \
@@ -288,6 +291,20 @@ tests_codegen_test_assembly_cost_SOURCES = \
 	tests/codegen/assembly.c \
 	tests/codegen/assembly.h \
 	tests/codegen/test_assembly_cost.c
+tests_codegen_test_jitdump_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_jitdump_LDADD = $(llvm_ldadd)
+tests_codegen_test_jitdump_SOURCES = \
+	tests/codegen/assembling.h \
+	tests/codegen/assembly.c \
+	tests/codegen/assembly.h \
+	tests/codegen/test_jitdump.c
+tests_codegen_test_llvm_debug_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_debug_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_debug_SOURCES = \
+	tests/codegen/assembling.h \
+	tests/codegen/assembly.c \
+	tests/codegen/assembly.h \
+	tests/codegen/test_llvm_debug.c
 tests_codegen_test_llvm_emit_CPPFLAGS = $(llvm_cppflags)
 tests_codegen_test_llvm_emit_LDADD = $(llvm_ldadd)
 tests_codegen_test_llvm_emit_SOURCES = \
@@ -536,6 +553,12 @@ tests_random_sweep_matmul_SOURCES = \
 	tests/support/workers.c \
 	tests/support/workers.h
 
+# Run by check-gdb.sh and check-perf.sh; uses only the public interface, and has
+# debug information of its own.
+check_PROGRAMS += tests/support/debugged
+tests_support_debugged_CFLAGS = $(AM_CFLAGS) -g
+tests_support_debugged_LDADD = libtgjit.la
+
 # Run by check-warm.sh; uses only the public interface.
 check_PROGRAMS += tests/support/warm
 tests_support_warm_LDADD = libtgjit.la
@@ -547,12 +570,14 @@ script_tests = \
 	tests/scripts/check-arguments.sh \
 	tests/scripts/check-background.sh \
 	tests/scripts/check-bench.sh \
+	tests/scripts/check-bench-page.sh \
 	tests/scripts/check-cache.sh \
 	tests/scripts/check-conv.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-from-tensorflow.sh \
 	tests/scripts/check-from-tensorflow-python.sh \
+	tests/scripts/check-gdb.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-include-direction.sh \
 	tests/scripts/check-lists.sh \
@@ -564,6 +589,8 @@ script_tests = \
 	tests/scripts/check-nesting.sh \
 	tests/scripts/check-ops-doc.sh \
 	tests/scripts/check-peers.sh \
+	tests/scripts/check-perf.sh \
+	tests/scripts/check-performance-doc.sh \
 	tests/scripts/check-profile.sh \
 	tests/scripts/check-python-files.sh \
 	tests/scripts/check-random-gradients.sh \

@@ -208,7 +208,7 @@ static tg_status store_value(tgi_loop_builder *b, const tgi_fuse_kernel *k,
     if (tgi_loops_buffer(s->loops, buffer)->place == TGI_PLACE_SCRATCH)
         for (int axis = 0; axis < k->outer.n; axis++)
             access.stride[axis] = (tgi_stride){0};
-    return add_store(b, inst, &access, level, task->node);
+    return add_store(b, inst, &access, level, tgi_task_origin(task));
 }
 
 /* -- Tasks ----------------------------------------------------------------- */
@@ -258,7 +258,8 @@ static tg_status build_pack(tgi_loop_builder *b, const tgi_task *task)
     const uint32_t inst = tgi_loop_builder_expand(b, task, task->value.id);
     if (!inst)
         return tg_error_last()->status;
-    TGI_TRY(add_store(b, inst, &access, TGI_LEVEL_INNER, task->node));
+    TGI_TRY(add_store(b, inst, &access, TGI_LEVEL_INNER,
+                      tgi_task_origin(task)));
     if (!task->pack.is_memoised)
         return TG_OK;
     tgi_loops *program = b->state->loops;

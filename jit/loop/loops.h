@@ -224,7 +224,7 @@ typedef struct tgi_loop_store {
     uint8_t level;
     uint8_t epilogue_op; /* tgi_op; 0: a plain store */
     bool along_rows;
-    tgi_ref node; /* whose value is stored, or 0 */
+    tgi_ref node; /* its origin, or 0 */
 } tgi_loop_store;
 
 /*

@@ -190,14 +190,17 @@ static void end_record(tgi_strbuf *out, size_t start)
     memcpy(out->text + start, &head, sizeof(head));
 }
 
-/* perf looks for absolute names only. */
+/* perf looks for absolute names only. Code is compiled with the current
+   directory as that of relative names. */
 static void add_file_name(tgi_strbuf *out, const tgi_debug_file *file)
 {
-    char directory[4096];
-    if (file->name[0] != '/' &&
-        (file->directory || getcwd(directory, sizeof(directory))))
-        tgi_strbuf_addf(out, "%s/",
-                        file->directory ? file->directory : directory);
+    char current[4096];
+    const char *directory = file->directory ? file->directory : "";
+    if (file->name[0] != '/' && directory[0] != '/' &&
+        getcwd(current, sizeof(current)))
+        tgi_strbuf_addf(out, "%s/", current);
+    if (file->name[0] != '/' && directory[0])
+        tgi_strbuf_addf(out, "%s/", directory);
     tgi_strbuf_add(out, file->name);
     add_bytes(out, "", 1);
 }

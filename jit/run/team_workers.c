@@ -3,11 +3,13 @@
 #include "run/team_workers.h"
 
 #include <stddef.h>
+#include <sys/resource.h>
 
 #include "base/fpenv.h"
 #include "base/initial_exec_tls.h"
 #include "base/thread.h"
 #include "run/openmp.h"
+#include "run/team.h"
 
 /* Threads of the program beyond MAX_TEAMS, and teams beyond MAX_WORKERS, run
    their calls alone. Static, because workers outlive every context. */
@@ -46,13 +48,35 @@ static bool arrive(struct tgi_team *team)
     return true;
 }
 
+/* After a wait that timed out: the thread is late anyway. */
+static void note_preemption(struct tgi_team *team)
+{
+#ifdef RUSAGE_THREAD
+    static _Thread_local long n_before TGI_INITIAL_EXEC_TLS;
+    struct rusage usage;
+    if (getrusage(RUSAGE_THREAD, &usage) != 0 || usage.ru_nivcsw == n_before)
+        return;
+    n_before = usage.ru_nivcsw;
+    atomic_fetch_add_explicit(&team->n_preempted, 1, memory_order_relaxed);
+#else
+    (void)team;
+#endif
+}
+
+uint32_t tgi_team_preemptions(void)
+{
+    return own_team ? atomic_load_explicit(&own_team->n_preempted,
+                                           memory_order_relaxed)
+                    : 0;
+}
+
 void tgi_team_wait(struct tgi_team *team)
 {
     /* Neither can change before this thread has arrived. */
     const uint32_t seen = tgi_wait_word_read(&team->passed);
     tgi_spin *spin = &team->at_barrier[team->is_crowded];
-    if (!arrive(team))
-        tgi_wait_word_wait(&team->passed, seen, spin);
+    if (!arrive(team) && !tgi_wait_word_wait(&team->passed, seen, spin))
+        note_preemption(team);
 }
 
 /* -- Workers --------------------------------------------------------------- */
@@ -78,7 +102,8 @@ static void *run_worker(void *user)
     tgi_spin *spin = team->between_calls;
     (void)tgi_fpenv_begin(); /* a thread inherits the mode of its creator */
     for (uint32_t seen = 0;; seen += TGI_WAIT_WORD_STEP) {
-        tgi_wait_word_wait(&self->go, seen, spin);
+        if (!tgi_wait_word_wait(&self->go, seen, spin))
+            note_preemption(team);
         release_from(team, self->number, self->released);
         if (!team->entry)
             return NULL;

@@ -52,6 +52,7 @@ struct tgi_team {
     tgi_frame *frame;
     int n_threads;
     bool is_crowded; /* more threads than CPUs */
+    _Atomic uint32_t n_preempted; /* preemptions that were noticed */
     /* By is_crowded. */
     tgi_spin at_barrier[2], between_calls[2];
     /* For the owner. */

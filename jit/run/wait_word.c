@@ -150,12 +150,13 @@ static void restore_spin(tgi_spin *spin)
                               memory_order_relaxed);
 }
 
-void tgi_wait_word_wait(tgi_wait_word *word, uint32_t seen, tgi_spin *spin)
+bool tgi_wait_word_wait(tgi_wait_word *word, uint32_t seen, tgi_spin *spin)
 {
     if (spin_until_advanced(word, seen, next_spin_ns(spin), spin->yields)) {
         restore_spin(spin);
-    } else {
-        shorten_spin(spin);
-        sleep_until_advanced(word, seen);
+        return true;
     }
+    shorten_spin(spin);
+    sleep_until_advanced(word, seen);
+    return false;
 }

@@ -46,7 +46,8 @@ static inline uint32_t tgi_wait_word_read(const tgi_wait_word *word)
    time. Everything before it happens before the returns of the waits. */
 void tgi_wait_word_advance(tgi_wait_word *word);
 
-/* Returns when the state is no longer `seen`. */
-void tgi_wait_word_wait(tgi_wait_word *word, uint32_t seen, tgi_spin *spin);
+/* Returns when the state is no longer `seen`: true if that was while it spun,
+   false if it slept. */
+bool tgi_wait_word_wait(tgi_wait_word *word, uint32_t seen, tgi_spin *spin);
 
 #endif /* TGI_WAIT_WORD_H */

@@ -454,8 +454,7 @@ static tgi_ref add_slice(distributor *d, tgi_ref old, const part *p)
                      .n_inputs = 1,
                      .attr = &attr,
                      .attr_bytes = sizeof(attr),
-                     .file = old_node(d, old)->file,
-                     .line = old_node(d, old)->line};
+                     .site = old_node(d, old)->site};
     return add_node(d, &node, shape->rank, p);
 }
 
@@ -490,8 +489,7 @@ static tgi_ref add_fill(distributor *d, tgi_ref old, const part *p)
                      .dtype = pad->dtype,
                      .inputs = &fill,
                      .n_inputs = 1,
-                     .file = pad->file,
-                     .line = pad->line};
+                     .site = pad->site};
     return add_node(d, &node, old_shape(d, old)->rank, p);
 }
 
@@ -613,8 +611,7 @@ static tgi_ref add_parts(distributor *d, tgi_ref root, const part *p, int axis)
                      .n_inputs = (uint32_t)cuts.n + 1,
                      .attr = &(tgi_attr_index){axis},
                      .attr_bytes = sizeof(tgi_attr_index),
-                     .file = old_node(d, root)->file,
-                     .line = old_node(d, root)->line};
+                     .site = old_node(d, root)->site};
     return add_node(d, &node, old_shape(d, root)->rank, p);
 }
 

@@ -31,6 +31,7 @@ struct tg_concrete {
 
     tgi_args spec;
     bool is_exact; /* no extent is symbolic */
+    size_t n_symbols; /* of the graph's extents */
     tgi_key key;
     uint64_t hash;
     tgi_graph *graph;

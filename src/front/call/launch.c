@@ -172,7 +172,6 @@ static bool alloc_arrays(tgi_launch *launch, size_t n_symbols)
                          : tgi_alloc(bytes);
     if (!launch->arrays)
         return false;
-    memset(launch->arrays, 0, bytes);
     launch->params = launch->arrays;
     launch->results = launch->params + n_params;
     launch->param_variables =
@@ -180,6 +179,11 @@ static bool alloc_arrays(tgi_launch *launch, size_t n_symbols)
     launch->param_bytes = (int64_t *)(launch->param_variables + n_params);
     launch->symbols = launch->param_bytes + n_params;
     launch->numbers = (tgi_launch_number *)(launch->symbols + n_symbols);
+    /* The other arrays are filled. */
+    for (size_t i = 0; i < n_results; i++)
+        launch->results[i] = NULL;
+    for (size_t i = 0; i < n_params; i++)
+        launch->param_variables[i] = NULL;
     return true;
 }
 
@@ -188,7 +192,7 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
 {
     static const tgi_launch_state empty; /* faster to copy than to clear */
     const tgi_graph *graph = concrete->graph;
-    size_t n_symbols = tgi_dims_n_symbols(graph->dims);
+    const size_t n_symbols = concrete->n_symbols;
     launch->concrete = concrete;
     launch->runner = NULL;
     launch->state = empty;
@@ -258,16 +262,14 @@ void tgi_launch_end(tgi_launch *launch)
 /* Result i, for its slot. */
 static tgi_slot_result slot_result(const tgi_launch *launch, size_t i)
 {
-    const tgi_graph *graph = launch->concrete->graph;
-    const tgi_ref ref = graph->results.data[i];
-    return (tgi_slot_result){
-        .who = launch->concrete->name,
-        .what = "result",
-        .number = i,
-        .dtype = tgi_graph_node(graph, ref)->dtype,
-        .rank = tgi_graph_shape(graph, ref)->rank,
-        .dims = tgi_runner_result_dims(launch->runner, i),
-        .bytes = tgi_runner_result_bytes(launch->runner, i)};
+    const tgi_runner_result *result = &tgi_runner_results(launch->runner)[i];
+    return (tgi_slot_result){.who = launch->concrete->name,
+                             .what = "result",
+                             .number = i,
+                             .dtype = result->dtype,
+                             .rank = result->rank,
+                             .dims = result->dims,
+                             .bytes = result->bytes};
 }
 
 /* Checks new result tensors and temporaries against the memory limit. */
@@ -281,7 +283,7 @@ static tg_status check_memory(const tgi_launch *launch,
         if (results && results[i].kind == TG_RESULT_TENSOR &&
             (!*results[i].as.tensor || results[i].is_fresh) &&
             __builtin_add_overflow(
-                bytes, (uint64_t)tgi_runner_result_bytes(launch->runner, i),
+                bytes, (uint64_t)tgi_runner_results(launch->runner)[i].bytes,
                 &bytes))
             bytes = UINT64_MAX;
     return tgi_context_check_memory(c->ctx, bytes, c->name,
@@ -360,12 +362,12 @@ tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
     const char *name = launch->concrete->name;
     for (size_t i = 0; i < launch->n_results; i++) {
         span result = {launch->results[i],
-                       tgi_runner_result_bytes(launch->runner, i)};
+                       tgi_runner_results(launch->runner)[i].bytes};
         if (!result.begin)
             continue;
         for (size_t k = 0; k < i; k++) {
             span other = {launch->results[k],
-                          tgi_runner_result_bytes(launch->runner, k)};
+                          tgi_runner_results(launch->runner)[k].bytes};
             if (other.begin && overlaps(result, other))
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                          "%s: results %zu and %zu overlap", name, k, i);
@@ -510,9 +512,8 @@ run_runner(tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
 }
 
 /* Of a launch with variables. */
-static inline __attribute__((always_inline)) tg_status
-run_with_variables(tgi_launch *launch, tgi_profile_trace *trace,
-                   tgi_profile_call *call)
+static inline __attribute__((always_inline)) tg_status run_with_variables(
+    tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
 {
     if (!launch->is_initialised)
         TGI_TRY(initialise_variables(launch));

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -28,6 +29,7 @@ const char *backend_name(backend which)
         [BACKEND_INTERP] = "interp",
         [BACKEND_JIT] = "jit",
         [BACKEND_JIT_UNKNOWN_SIZES] = "jit, unknown sizes",
+        [BACKEND_JIT_PROFILED] = "jit, profiled",
         [BACKEND_JIT_FAST] = "jit, fast accuracy",
         [BACKEND_C] = "c",
         [BACKEND_EXPERT] = "expert",
@@ -48,6 +50,15 @@ const char *backend_name(backend which)
         [BACKEND_ONNXRUNTIME] = "onnxruntime",
     };
     return names[which];
+}
+
+backend backend_by_name(const char *name)
+{
+    int which = 0;
+    while (which < N_BACKENDS &&
+           strcmp(backend_name((backend)which), name) != 0)
+        which++;
+    return (backend)which;
 }
 
 /* -- Contexts -------------------------------------------------------------- */
@@ -139,6 +150,7 @@ static bool probe_backend(backend which, reason *out_why)
     switch (which) {
     case BACKEND_JIT:
     case BACKEND_JIT_UNKNOWN_SIZES:
+    case BACKEND_JIT_PROFILED:
     case BACKEND_JIT_FAST:
         return jit_is_available(out_why);
     case BACKEND_EXPERT:

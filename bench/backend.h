@@ -15,6 +15,7 @@ typedef enum backend {
     BACKEND_INTERP,
     BACKEND_JIT,
     BACKEND_JIT_UNKNOWN_SIZES, /* traced with all extents unknown */
+    BACKEND_JIT_PROFILED,      /* while tg_profile_start is in effect */
     BACKEND_JIT_FAST,          /* with fast accuracy */
     BACKEND_C,
     BACKEND_EXPERT,
@@ -46,6 +47,9 @@ void reason_set(reason *why, const char *format, ...) TG_PRINTF(2, 3);
 /* The label in row names: "interp", "jit", "jit, unknown sizes", "c", … */
 const char *backend_name(backend which);
 
+/* The back end of that name; N_BACKENDS if there is none. */
+backend backend_by_name(const char *name);
+
 static inline bool backend_is_jit(backend which)
 {
     return which >= BACKEND_JIT && which <= BACKEND_JIT_FAST;
@@ -67,6 +71,14 @@ static inline bool backend_has_bits(backend which)
 static inline bool backend_is_installed(backend which)
 {
     return which >= BACKEND_OPENBLAS;
+}
+
+/* True if the first screen shows its rows: not for variants of the JIT, nor for
+   hand-written SIMD, which few users would write. */
+static inline bool backend_is_on_screen(backend which)
+{
+    return which != BACKEND_JIT_UNKNOWN_SIZES && which != BACKEND_JIT_FAST &&
+           which != BACKEND_EXPERT;
 }
 
 /* True for peers in Python, whose rows exist only with --peers. */

@@ -35,10 +35,16 @@ const tensor_case chain_case = {
 const case_size chain_sizes[] = {
     SIZE_TIMED("1e5", 0, 100000),
     SIZE_TIMED("1e6", 0, 1000000),
-    SIZE_TIMED("1e7", 0, 10000000),
+    {"1e7", 0, 10000000, 0, 0, SIZE_ON_REQUEST},
     SIZE_CHECKED("1", 0, 1),
     SIZE_CHECKED("15", 0, 15),
     SIZE_CHECKED("1003", 0, 1003),
+    SIZES_END,
+};
+
+/* Beside processes that compute. */
+const case_size busy_chain_sizes[] = {
+    SIZE_TIMED("1e6", 0, 1000000),
     SIZES_END,
 };
 
@@ -150,6 +156,30 @@ const case_size stream_sizes[] = {
     SIZE_TIMED("64MiB", 0, 16 << 20),
     SIZE_CHECKED("1", 0, 1),
     SIZE_CHECKED("1003", 0, 1003),
+    SIZES_END,
+};
+
+/* -- Growth with the number of elements ------------------------------------ */
+
+#define SIZE_CURVE(label, n) {label, 0, n, 0, 0, SIZE_OF_CURVE}
+
+const case_size chain_curve[] = {
+    SIZE_CURVE("1e3", 1000),     SIZE_CURVE("1e4", 10000),
+    SIZE_CURVE("1e5", 100000),   SIZE_CURVE("1e6", 1000000),
+    SIZE_CURVE("1e7", 10000000), SIZES_END,
+};
+
+const case_size axpy_curve[] = {
+    SIZE_CURVE("1e3", 1000),
+    SIZE_CURVE("3e3", 3000),
+    SIZE_CURVE("1e4", 10000),
+    SIZE_CURVE("3e4", 30000),
+    SIZE_CURVE("1e5", 100000),
+    SIZE_CURVE("3e5", 300000),
+    SIZE_CURVE("1e6", 1000000),
+    SIZE_CURVE("3e6", 3000000),
+    SIZE_CURVE("1e7", 10000000),
+    SIZE_CURVE("1e8", 100000000),
     SIZES_END,
 };
 

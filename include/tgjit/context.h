@@ -69,7 +69,9 @@ typedef struct tg_context_options {
     int vector_bits;   /* TGJIT_VECTOR_BITS: 128, 256, 512; 0: automatic */
     const char *show_code; /* TGJIT_SHOW_CODE: "gdb" registers compiled
                               functions with gdb, "perf" names them in
-                              /tmp/perf-PID.map; process-wide */
+                              /tmp/perf-PID.map, "jitdump" writes them and
+                              their lines to jit-PID.dump in dump_dir, for
+                              perf inject; process-wide */
     int threads;       /* TGJIT_THREADS: maximum per call; 0: one per CPU */
 
     const char *cache; /* TGJIT_CACHE: the disk cache: "rw" (default), "ro"
@@ -95,7 +97,12 @@ typedef struct tg_context_options {
 
     const char *check; /* TGJIT_CHECK: "nan,inf": a call fails with
                           TG_ERROR_ASSERT at the first operation that makes a
-                          NaN or an infinity; all calls are interpreted */
+                          NaN or an infinity; the message names it */
+
+    const char *inspect; /* TGJIT_INSPECT: a directory, created if necessary,
+                            for a page about each trace (tg_concrete_inspect).
+                            Every code is compiled once more for its page. */
+
     tg_accuracy_level accuracy; /* of functions that do not choose */
 } tg_context_options;
 

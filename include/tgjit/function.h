@@ -216,6 +216,17 @@ TG_API TG_MUST_CHECK char *tg_concrete_text(tg_concrete *concrete,
                                             tg_text_kind kind);
 TG_API void tg_text_free(char *text);
 
+/*
+ * Writes a page about a trace to a file, which it replaces: one self-contained
+ * HTML file with the graph, the decisions of fusion, loops, schedules, memory
+ * plan, assembly beside the source lines, and the profile (profile.h) if there
+ * is one. The trace is compiled for it; where that fails, the page says why. Its
+ * extents are those of the first call that was compiled. Fails with
+ * TG_ERROR_FILE if the file cannot be written. Thread-safe.
+ */
+TG_API TG_MUST_CHECK tg_status tg_concrete_inspect(tg_concrete *concrete,
+                                                   const char *path);
+
 /* Number of successful traces of the callback so far. */
 TG_API size_t tg_function_trace_count(const tg_function *function);
 

@@ -386,11 +386,12 @@ tgi_cost tgi_cost_of_op(int op, tg_dtype dtype, unsigned uniform,
     return cost;
 }
 
-tgi_cost tgi_cost_of_cast(tg_dtype from, tg_dtype to, tgi_cost_width width)
+tgi_cost tgi_cost_of_cast(int op, tg_dtype from, tg_dtype to,
+                          tgi_cost_width width)
 {
     counter c;
     init_counter(&c, width);
-    tgi_emit_cast(&c.base, from, to, add_value(&c, VARIES));
+    tgi_emit_cast(&c.base, op, from, to, add_value(&c, VARIES));
     return c.cost;
 }
 

@@ -20,6 +20,8 @@ struct reduction {
     tgi_emit_constant *start, *empty;
 };
 
+typedef tgi_emitted emit_cast(tgi_emitter *e, tgi_emitted x);
+
 #define TEMPLATE "recipe/emit_type.h"
 #include "recipe/recipe_each.h"
 
@@ -70,16 +72,20 @@ tgi_emitted tgi_emit_scale(tgi_emitter *e, tg_dtype dtype, tgi_emitted x,
                            : part_scale_by_factors_F64(e, x, sum);
 }
 
-typedef tgi_emitted emit_cast(tgi_emitter *e, tgi_emitted x);
-
 static emit_cast *const *const casts[TGI_DTYPES] = {
 #define DTYPE(ID, ...) [TG_##ID] = casts_##ID,
 #include "base/dtype.def"
 #undef DTYPE
 };
 
-tgi_emitted tgi_emit_cast(tgi_emitter *e, tg_dtype from, tg_dtype to,
+static emit_cast *const *const bitcasts[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = bitcasts_##ID,
+#include "base/dtype.def"
+#undef DTYPE
+};
+
+tgi_emitted tgi_emit_cast(tgi_emitter *e, int op, tg_dtype from, tg_dtype to,
                           tgi_emitted x)
 {
-    return casts[from][to](e, x);
+    return (op == TGI_OP_BITCAST ? bitcasts : casts)[from][to](e, x);
 }

@@ -82,8 +82,8 @@ tgi_emit_constant *tgi_emit_empty_of(int op, tg_dtype dtype);
 tgi_emitted tgi_emit_scale(tgi_emitter *emitter, tg_dtype dtype, tgi_emitted x,
                            tgi_emitted sum);
 
-/* A cast. */
-tgi_emitted tgi_emit_cast(tgi_emitter *emitter, tg_dtype from, tg_dtype to,
-                          tgi_emitted x);
+/* CAST or BITCAST. */
+tgi_emitted tgi_emit_cast(tgi_emitter *emitter, int op, tg_dtype from,
+                          tg_dtype to, tgi_emitted x);
 
 #endif /* TGI_EMIT_H */

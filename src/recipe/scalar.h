@@ -38,6 +38,8 @@
  *   CONVERT(TO, x)       between integers wraps, to float rounds; from float to
  *                        integer truncates, and the result must fit
  *   K_OF(TO, c) WIDTH_OF(TO)
+ *   FLOAT_OF_BITS(TO, x) the float TO with the bits of an integer of its size
+ *   AS_INTEGER(TO, b)    an INTEGER as the integer TO of its size
  *
  * PART(type, name, parameters) defines a helper, which recipes call by
  * USE(name, …); TABLE_OF(name, values …) defines a table of constants.
@@ -168,5 +170,8 @@
 
 #define CONVERT(TO, a) ((scalar_##TO)(a))
 #define K_OF(TO, c) ((scalar_##TO)(c))
+#define FLOAT_OF_BITS(TO, x) \
+    (((union { T bits; scalar_##TO value; }){.bits = (x)}).value)
+#define AS_INTEGER(TO, b) ((scalar_##TO)(b))
 
 #endif /* TGI_SCALAR_H */

@@ -66,7 +66,7 @@ static compiled_function *function_of(const tgi_image *image, const char *name)
 
 /* -- Against kernels ------------------------------------------------------- */
 
-/* An op for one dtype, or a cast to the dtype `op`. */
+/* An op for one dtype, or a cast or bitcast. */
 typedef struct subject {
     bool is_cast;
     int op;
@@ -91,10 +91,11 @@ static bool subject_of_op(int op, int dtype, subject *out)
     return true;
 }
 
-static subject subject_of_cast(int from, int to)
+static subject subject_of_cast(int op, int from, int to)
 {
-    subject s = {.is_cast = true, .n_operands = 1, .types = {to, from}};
-    snprintf(s.name, sizeof(s.name), "cast_%s_%s",
+    subject s = {
+        .is_cast = true, .op = op, .n_operands = 1, .types = {to, from}};
+    snprintf(s.name, sizeof(s.name), "%s_%s_%s", tgi_op_table[op].name,
              tg_dtype_name((tg_dtype)from), tg_dtype_name((tg_dtype)to));
     return s;
 }
@@ -110,7 +111,8 @@ static void emit(const subject *s)
     if (!s->is_cast && s->op == TGI_OP_SELECT)
         given[0] = tgi_llvm_mask_of_bool(e, operands[0]);
     end_function(s->types[0],
-                 s->is_cast ? tgi_emit_cast(&e->base, (tg_dtype)s->types[1],
+                 s->is_cast ? tgi_emit_cast(&e->base, s->op,
+                                            (tg_dtype)s->types[1],
                                             (tg_dtype)s->types[0], given[0])
                             : tgi_emit_recipe_of(s->op, (tg_dtype)s->types[2])(
                                   &e->base, given));
@@ -132,7 +134,7 @@ static void check_subject(const tgi_image *image, const subject *s)
     }
     tgi_view_init(&args.out, expected, (tg_dtype)s->types[0], 1, &n);
     tgi_kernel *kernel =
-        s->is_cast ? tgi_kernel_cast(s->types[1], s->types[0])
+        s->is_cast ? tgi_kernel_cast(s->op, s->types[1], s->types[0])
                    : tgi_kernel_elementwise(s->op, s->types[1], s->types[0]);
     cr_assert_eq(kernel(&args), TG_OK);
 
@@ -169,7 +171,13 @@ static int each_subject(int dtype, const tgi_image *image,
         }
     for (int to = 1; to < TGI_DTYPES; to++)
         if (tgi_dtype_is_valid(to)) {
-            s = subject_of_cast(dtype, to);
+            s = subject_of_cast(TGI_OP_CAST, dtype, to);
+            act(image, &s);
+            n++;
+            if (dtype == TG_BOOL || to == TG_BOOL ||
+                tgi_dtype_bytes(dtype) != tgi_dtype_bytes(to))
+                continue;
+            s = subject_of_cast(TGI_OP_BITCAST, dtype, to);
             act(image, &s);
             n++;
         }

@@ -75,21 +75,43 @@ Test(emit, every_recipe_computes_the_bits_of_its_kernel)
     cr_expect_gt(n, 200);
 }
 
-Test(emit, every_cast_computes_the_bits_of_its_kernel)
+static void check_casts(int op, bool (*exists)(int from, int to))
 {
     for (int from = 1; from < TGI_DTYPES; from++)
         for (int to = 1; to < TGI_DTYPES; to++) {
-            if (!tgi_dtype_is_valid(from) || !tgi_dtype_is_valid(to))
+            if (!tgi_dtype_is_valid(from) || !tgi_dtype_is_valid(to) ||
+                !exists(from, to))
                 continue;
             char what[64];
-            snprintf(what, sizeof(what), "cast %s to %s",
+            snprintf(what, sizeof(what), "%s %s to %s", tgi_op_table[op].name,
                      tg_dtype_name((tg_dtype)from),
                      tg_dtype_name((tg_dtype)to));
-            cr_assert(recording_of_cast(&r, (tg_dtype)from, (tg_dtype)to),
+            cr_assert(recording_of_cast(&r, op, (tg_dtype)from, (tg_dtype)to),
                       "%s: %s", what, r.fault);
-            check_same(&r, tgi_kernel_cast(from, to), 1,
+            check_same(&r, tgi_kernel_cast(op, from, to), 1,
                        (const int[]){to, from}, what);
         }
+}
+
+static bool always(int from, int to)
+{
+    return from && to;
+}
+
+Test(emit, every_cast_computes_the_bits_of_its_kernel)
+{
+    check_casts(TGI_OP_CAST, always);
+}
+
+static bool has_size_of(int from, int to)
+{
+    return from != TG_BOOL && to != TG_BOOL &&
+           tgi_dtype_bytes(from) == tgi_dtype_bytes(to);
+}
+
+Test(emit, every_bitcast_computes_the_bits_of_its_kernel)
+{
+    check_casts(TGI_OP_BITCAST, has_size_of);
 }
 
 Test(emit, recipes_exist_where_kernels_do_and_nowhere_else)
@@ -98,7 +120,7 @@ Test(emit, recipes_exist_where_kernels_do_and_nowhere_else)
         for (int dtype = 0; dtype < TGI_DTYPES; dtype++) {
             const tgi_op_info *info = &tgi_op_table[op];
             const bool has_kernel =
-                tgi_dtype_is_valid(dtype) && op != TGI_OP_CAST &&
+                tgi_dtype_is_valid(dtype) && info->cls != TGI_OPCLASS_CAST &&
                 tgi_op_is_elementwise(op) && tgi_dtype_is(dtype, info->types);
             cr_expect_eq(tgi_emit_recipe_of(op, (tg_dtype)dtype) != NULL,
                          has_kernel, "%s %d", info->name, dtype);

@@ -45,6 +45,7 @@ struct tg_context {
     unsigned explain;
     unsigned dump;
     char *dump_dir;
+    char *inspect_dir; /* of pages (TGJIT_INSPECT), or NULL */
     bool no_contraction;
     bool is_fast;           /* the accuracy of functions that do not choose */
     bool verifies;          /* verify graphs and loops after each pass, and the

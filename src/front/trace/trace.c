@@ -385,14 +385,14 @@ tgi_ref tgi_trace_read(tg_trace *t, tgi_ref variable, tg_site site)
     tgi_ref state =
         t->last_write.data[tgi_graph_param_index(t->graph, variable)];
     const tgi_node *node = tgi_graph_node(t->graph, variable);
+    const tgi_site_chain chain = {.file = site.file, .line = site.line};
     return tgi_graph_add(t->graph, &(tgi_node){
                                        .op = TGI_OP_READ,
                                        .dtype = node->dtype,
                                        .shape = node->shape,
                                        .n_inputs = state ? 2 : 1,
                                        .inputs = (tgi_ref[]){variable, state},
-                                       .file = site.file,
-                                       .line = site.line,
+                                       .site = &chain,
                                    });
 }
 
@@ -400,6 +400,7 @@ tgi_ref tgi_trace_write(tg_trace *t, tgi_ref variable, tgi_ref value,
                         tg_site site)
 {
     const tgi_node *node = tgi_graph_node(t->graph, variable);
+    const tgi_site_chain chain = {.file = site.file, .line = site.line};
     tgi_ref write =
         tgi_graph_add(t->graph, &(tgi_node){
                                     .op = TGI_OP_ASSIGN,
@@ -407,8 +408,7 @@ tgi_ref tgi_trace_write(tg_trace *t, tgi_ref variable, tgi_ref value,
                                     .shape = node->shape,
                                     .n_inputs = 2,
                                     .inputs = (tgi_ref[]){variable, value},
-                                    .file = site.file,
-                                    .line = site.line,
+                                    .site = &chain,
                                 });
     return tgi_trace_note_write(t, variable, write) ? write : 0;
 }

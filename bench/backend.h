@@ -77,7 +77,8 @@ static inline bool backend_is_installed(backend which)
    hand-written SIMD, which few users would write. */
 static inline bool backend_is_on_screen(backend which)
 {
-    return which != BACKEND_JIT_UNKNOWN_SIZES && which != BACKEND_EXPERT;
+    return which != BACKEND_JIT_UNKNOWN_SIZES && which != BACKEND_JIT_FAST &&
+           which != BACKEND_EXPERT;
 }
 
 /* True for peers in Python, whose rows exist only with --peers. */

@@ -6,10 +6,10 @@
  * repetitions different at a level of 5 %, which Holm's method divides among
  * all rows compared, so that the chance of a false alarm is 5 % for the run,
  * not for each row. The 95 % confidence intervals of both medians do not
- * overlap. And the medians differ by more than the threshold. The tests assume that
- * repetitions are independent; a machine that is slower during a whole run
- * breaks this, so the geometric mean of all rows, and that of the peers, whose
- * code has not changed, are printed too.
+ * overlap. And the medians differ by more than the threshold. The tests assume
+ * that repetitions are independent; a machine that is slower during a whole
+ * run breaks this, so the geometric mean of all rows, and that of the peers,
+ * whose code has not changed, are printed too.
  */
 #include "baseline.h"
 

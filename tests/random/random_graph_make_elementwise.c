@@ -76,7 +76,7 @@ void rg_make_bitcast(rg_maker *m, tgi_op op)
     rg_operand x = rg_fit_classes(m, rg_pick(m), tgi_op_table[op].types);
     rg_type type = x.type;
     const int size = __builtin_ctz((unsigned)tgi_dtype_bytes(type.dtype));
-    if (type.is_weak) /* a number has no bits */
+    if (type.rank == 0) /* a plain number has no bits */
         x.operand = tg_in_value(
             RG_DO(m, tg_cast(x.operand, (tg_dtype)type.dtype)));
     type.dtype = (uint8_t)types[size][rg_below(&m->bytes, 3)];

@@ -16,6 +16,7 @@ typedef enum backend {
     BACKEND_JIT,
     BACKEND_JIT_UNKNOWN_SIZES, /* traced with all extents unknown */
     BACKEND_JIT_PROFILED,      /* while tg_profile_start is in effect */
+    BACKEND_JIT_FAST,          /* with fast accuracy */
     BACKEND_C,
     BACKEND_EXPERT,
     BACKEND_OPENBLAS,
@@ -51,8 +52,7 @@ backend backend_by_name(const char *name);
 
 static inline bool backend_is_jit(backend which)
 {
-    return which == BACKEND_JIT || which == BACKEND_JIT_UNKNOWN_SIZES ||
-           which == BACKEND_JIT_PROFILED;
+    return which >= BACKEND_JIT && which <= BACKEND_JIT_FAST;
 }
 
 static inline bool backend_is_library(backend which)
@@ -63,7 +63,8 @@ static inline bool backend_is_library(backend which)
 /* True if its results must equal the reference bit for bit. */
 static inline bool backend_has_bits(backend which)
 {
-    return backend_is_library(which) || which == BACKEND_EXPERT;
+    return (backend_is_library(which) && which != BACKEND_JIT_FAST) ||
+           which == BACKEND_EXPERT;
 }
 
 /* True for another library, whose rows are omitted if it is not installed. */
@@ -76,7 +77,8 @@ static inline bool backend_is_installed(backend which)
    hand-written SIMD, which few users would write. */
 static inline bool backend_is_on_screen(backend which)
 {
-    return which != BACKEND_JIT_UNKNOWN_SIZES && which != BACKEND_EXPERT;
+    return which != BACKEND_JIT_UNKNOWN_SIZES && which != BACKEND_JIT_FAST &&
+           which != BACKEND_EXPERT;
 }
 
 /* True for peers in Python, whose rows exist only with --peers. */

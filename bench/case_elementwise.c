@@ -22,13 +22,12 @@ void trace_chain(tg_trace *t, const tg_value *in, void *user)
 const tensor_case chain_case = {
     .callback = trace_chain,
     .kernels = BY_HAND(chain),
-    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -4, 4),
-               INPUT_SCALAR(TG_F32, 1.25),
-               INPUT_SCALAR(TG_F32, 0.1),
-               INPUT_SCALAR(TG_F32, -0.75)},
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -4, 4), INPUT_SCALAR(TG_F32, 1.25),
+               INPUT_SCALAR(TG_F32, 0.1), INPUT_SCALAR(TG_F32, -0.75)},
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 2e-6,
     .relative = 1e-6,
+    .has_fast_accuracy = true,
     .expression = "chain",
     .engines = ENGINES_ELEMENTWISE,
 };
@@ -82,16 +81,16 @@ const tensor_case black_scholes_case = {
     .kernels = BY_HAND(black_scholes),
     .inputs = {INPUT(TG_F64, SHAPE_WHOLE, 5, 150),
                INPUT(TG_F64, SHAPE_WHOLE, 5, 150),
-               INPUT(TG_F64, SHAPE_WHOLE, 0.1, 5),
-               INPUT_SCALAR(TG_F64, 0.03),
+               INPUT(TG_F64, SHAPE_WHOLE, 0.1, 5), INPUT_SCALAR(TG_F64, 0.03),
                INPUT_SCALAR(TG_F64, 0.25)},
     .results = {{TG_F64, SHAPE_WHOLE}, {TG_F64, SHAPE_WHOLE}},
     .absolute = 1e-11,
     .relative = 1e-12,
+    .has_fast_accuracy = true,
     .expression = "black_scholes",
     /* NumPy has no erf, ONNX Runtime none of f64. */
-    .engines = ENGINES_LOOP & ~ENGINE(BACKEND_NUMPY) &
-               ~ENGINE(BACKEND_ONNXRUNTIME),
+    .engines =
+        ENGINES_LOOP & ~ENGINE(BACKEND_NUMPY) & ~ENGINE(BACKEND_ONNXRUNTIME),
 };
 
 const case_size black_scholes_sizes[] = {

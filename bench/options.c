@@ -22,6 +22,7 @@ static const char usage[] =
     "  interp              the reference interpreter\n"
     "  jit                 compiled code\n"
     "  jit, unknown sizes  compiled code, traced with all extents unknown\n"
+    "  jit, fast accuracy  compiled code, errors of up to 4 ulp\n"
     "  c                   plain C, optimised for this machine\n"
     "  expert              hand-written SIMD\n"
     "  openblas, blis, onednn, libxsmm\n"

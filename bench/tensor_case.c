@@ -412,6 +412,8 @@ static bool has_backend(const bench_case *c, const case_size *size,
                size->use != SIZE_OF_CURVE;
     case BACKEND_JIT_PROFILED:
         return what->is_profiled;
+    case BACKEND_JIT_FAST:
+        return what->has_fast_accuracy;
     default:
         if (backend_is_engine(which))
             return what->expression && what->engines & ENGINE(which);

@@ -33,7 +33,9 @@ dist_man_MANS = \
 # Prints docs/OPS.md from src/ir/op.def; tests/scripts/check-ops-doc.sh compares
 # the two.
 check_PROGRAMS += docs/ops_table
-docs_ops_table_SOURCES = docs/ops_table.c
+docs_ops_table_SOURCES = \
+	docs/op_names.def \
+	docs/ops_table.c
 docs_ops_table_LDADD = libtgjit-core.la
 
 .PHONY: update-ops-doc

@@ -4,9 +4,13 @@
  */
 #include "compile.h"
 
+#include <unistd.h>
+
+#include "assembly_dump.h"
 #include "base/error.h"
 #include "cache/code_cache.h"
 #include "codegen/plugin.h"
+#include "object/image_debug.h"
 #include "profile/timeline.h"
 
 typedef struct job {
@@ -15,6 +19,7 @@ typedef struct job {
     tgi_codegen_options request;
     tgi_strbuf key;
     bool cached_only;
+    char directory[4096]; /* of request.debug_directory */
 } job;
 
 bool tgi_jit_wants_stage(const tgi_jit_options *options, const char *stage)
@@ -63,13 +68,24 @@ static void save_to_disk(job *j, const tgi_codegen *codegen)
     tgi_strbuf_deinit(&value);
 }
 
+static void report_assembly(const job *j, const tgi_codegen *codegen)
+{
+    if (!codegen->assembly)
+        return;
+    tgi_strbuf text = {0};
+    tgi_assembly_dump(j->loops, codegen, &text);
+    if (!text.failed)
+        tgi_jit_report_stage(j->options, "asm", text.text);
+    tgi_strbuf_deinit(&text);
+}
+
 /* Reports stages, loads the object and saves it. */
 static tg_status load_generated(job *j, const tgi_codegen *codegen,
                                 bool is_good, tgi_code **out_code)
 {
     tgi_jit_report_stage(j->options, "ir", codegen->ir_before);
     tgi_jit_report_stage(j->options, "ir-after", codegen->ir_after);
-    tgi_jit_report_stage(j->options, "asm", codegen->assembly);
+    report_assembly(j, codegen);
     if (!is_good && codegen->is_out_of_memory)
         return tgi_error_memory();
     if (!is_good)
@@ -142,22 +158,44 @@ static tg_status load_or_generate(void *user, tgi_code **out_code)
     return *out_code || j->cached_only ? TG_OK : generate_code(j, out_code);
 }
 
+/*
+ * Requests debug information if something can show it. It takes some 10 % of
+ * the time of a compile, and its code is not shared with functions that have
+ * the same code but other lines.
+ */
+static void request_debug_info(job *j)
+{
+    if (!j->request.wants_assembly && !tgi_image_debug_shows_lines())
+        return;
+    if (!getcwd(j->directory, sizeof(j->directory)))
+        j->directory[0] = 0;
+    j->request.debug_directory = j->directory;
+}
+
+tgi_codegen_options tgi_compile_request(const tgi_loops *loops,
+                                        const tgi_jit_options *options)
+{
+    return (tgi_codegen_options){
+        .cpu = options->cpu,
+        .vector_bits = options->vector_bits,
+        .verify = options->verifies,
+        .instruments = options->instruments,
+        .has_step_hooks = !tgi_loops_are_single(loops),
+        .wants_ir = tgi_jit_wants_stage(options, "ir") ||
+                    tgi_jit_wants_stage(options, "ir-after"),
+        .wants_assembly = tgi_jit_wants_stage(options, "asm"),
+        .alloc = tgi_alloc,
+        .free = tgi_free};
+}
+
 tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
                       bool cached_only, tgi_code **out_code)
 {
     job j = {.loops = loops,
              .options = options,
              .cached_only = cached_only,
-             .request = {.cpu = options->cpu,
-                         .vector_bits = options->vector_bits,
-                         .verify = options->verifies,
-                         .instruments = options->instruments,
-                         .has_step_hooks = !tgi_loops_are_single(loops),
-                         .wants_ir = tgi_jit_wants_stage(options, "ir") ||
-                                     tgi_jit_wants_stage(options, "ir-after"),
-                         .wants_assembly = tgi_jit_wants_stage(options, "asm"),
-                         .alloc = tgi_alloc,
-                         .free = tgi_free}};
+             .request = tgi_compile_request(loops, options)};
+    request_debug_info(&j);
     /* IR that is dumped is also verified. */
     j.request.verify |= j.request.wants_ir;
     /* No cache: caches do not have the text of stages, and instrumented code

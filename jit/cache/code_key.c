@@ -4,12 +4,15 @@
  *
  * A description line for tgjit-cache is followed by LEB128 numbers. Each list
  * is preceded by its length, so that different loops have different keys.
- * Names and origins in a graph are not part of the key.
+ * Names and lines of the user's program are part of the key only if the code
+ * has debug information.
  *
  * A member that is added to loops.h or schedule.h and read by jit/llvm must be
  * added here.
  */
 #include "cache/code.h"
+
+#include <string.h>
 
 #include "base/error.h"
 #include "build_id.h"
@@ -295,6 +298,69 @@ static void put_loops(tgi_strbuf *key, const tgi_loops *loops)
     put(key, loops->n_epochs);
 }
 
+/* -- Debug information ----------------------------------------------------- */
+
+static void put_text(tgi_strbuf *key, const char *text)
+{
+    const size_t n = text ? strlen(text) : 0;
+    put(key, n);
+    tgi_strbuf_add_bytes(key, text, n);
+}
+
+/* A site: 0, or 1 if it is `*last`, or 2 and its members. */
+static void put_site(tgi_strbuf *key, const tgi_site_chain *site,
+                     const tgi_site_chain **last)
+{
+    put(key, !site ? 0 : site == *last ? 1 : 2);
+    if (!site || site == *last)
+        return;
+    *last = site;
+    for (; site; site = site->caller) {
+        put_text(key, site->file);
+        put_text(key, site->function);
+        put(key, (uint64_t)site->line);
+        put(key, site->caller != NULL);
+    }
+}
+
+static void put_node_site(tgi_strbuf *key, const tgi_graph *graph, tgi_ref node,
+                          const tgi_site_chain **last)
+{
+    put_site(key, tgi_loops_site(graph, node), last);
+}
+
+static void put_kernel_sites(tgi_strbuf *key, const tgi_kernel_loops *kernel,
+                             const tgi_site_chain **last)
+{
+    put_text(key, kernel->name);
+    put_site(key, kernel->main_site, last);
+    for (size_t i = 1; i < kernel->insts.n; i++)
+        put_node_site(key, kernel->graph, kernel->insts.data[i].node, last);
+    for (size_t i = 0; i < kernel->stores.n; i++)
+        put_node_site(key, kernel->graph, kernel->stores.data[i].node, last);
+    for (size_t i = 0; i < kernel->reductions.n; i++)
+        put_node_site(key, kernel->graph, kernel->reductions.data[i].node,
+                      last);
+}
+
+static void put_debug_info(tgi_strbuf *key, const tgi_loops *loops,
+                           const char *directory)
+{
+    const tgi_site_chain *last = NULL;
+    put_text(key, directory);
+    put_text(key, loops->name);
+    for (size_t i = 0; i < loops->kernels.n; i++)
+        put_kernel_sites(key, loops->kernels.data[i], &last);
+    for (size_t i = 0; i < loops->hosts.n; i++)
+        put_node_site(key, loops->hosts.data[i].graph,
+                      loops->hosts.data[i].node, &last);
+    for (size_t i = 0; i < loops->controls.n; i++)
+        put_node_site(key, loops->controls.data[i].graph,
+                      loops->controls.data[i].node, &last);
+}
+
+/* -- Keys ------------------------------------------------------------------ */
+
 /* Describes the first kernels by their ops. */
 static void put_ops(tgi_strbuf *key, const tgi_loops *loops)
 {
@@ -331,4 +397,7 @@ void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
     put(out_key, options->instruments);
     put(out_key, options->has_step_hooks);
     put_loops(out_key, loops);
+    put(out_key, options->debug_directory != NULL);
+    if (options->debug_directory)
+        put_debug_info(out_key, loops, options->debug_directory);
 }

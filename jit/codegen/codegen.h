@@ -63,6 +63,9 @@ typedef struct tgi_codegen_options {
     bool instruments;
     bool has_step_hooks; /* the entry calls frame->step_done after steps */
     bool wants_ir, wants_assembly;
+    /* If set, the object has debug information (DWARF); relative names of files
+       are relative to this directory. It does not change the code. */
+    const char *debug_directory;
     /* The only global symbol of the object; NULL: the entry. */
     const tgi_codegen_export *export;
     /* tgi_alloc and tgi_free. */
@@ -81,6 +84,10 @@ typedef struct tgi_codegen {
     /* NULL unless requested. A failed compile has those it has reached. */
     const char *ir_before, *ir_after;
     const char *assembly;
+    /* Of .loc directives in it, by discriminator, from 1: lines that were
+       reached through calls. */
+    const tgi_site_chain *const *inlined_sites;
+    size_t n_inlined_sites;
 
     /* Milliseconds: emission of IR, LLVM's passes, LLVM's code generator. */
     double build_time, passes_time, codegen_time;

@@ -17,7 +17,7 @@
 
 #include "codegen/codegen.h"
 
-#define TGI_PLUGIN_ABI 7
+#define TGI_PLUGIN_ABI 8
 
 struct tgi_plugin {
     uint32_t abi;         /* TGI_PLUGIN_ABI of the plugin */

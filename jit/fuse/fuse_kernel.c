@@ -142,13 +142,14 @@ static void set_levels(tgi_kernel_loops *k)
 /* -- Stores ---------------------------------------------------------------- */
 
 static tg_status add_store(tgi_loop_builder *b, uint32_t value,
-                           const tgi_access *access, int level)
+                           const tgi_access *access, int level, tgi_ref node)
 {
     uint32_t number = tgi_loop_builder_access(b, access);
     tgi_loop_store store = {.value = value,
                             .access = number,
                             .phase = b->phase,
-                            .level = (uint8_t)level};
+                            .level = (uint8_t)level,
+                            .node = node};
     if (number == UINT32_MAX || !tgi_vec_push(&b->loops->stores, store))
         return tgi_error_memory();
     return TG_OK;
@@ -207,7 +208,7 @@ static tg_status store_value(tgi_loop_builder *b, const tgi_fuse_kernel *k,
     if (tgi_loops_buffer(s->loops, buffer)->place == TGI_PLACE_SCRATCH)
         for (int axis = 0; axis < k->outer.n; axis++)
             access.stride[axis] = (tgi_stride){0};
-    return add_store(b, inst, &access, level);
+    return add_store(b, inst, &access, level, tgi_task_origin(task));
 }
 
 /* -- Tasks ----------------------------------------------------------------- */
@@ -229,6 +230,7 @@ static tg_status add_reduction(tgi_loop_builder *b, tgi_task *task,
                                tgi_reduction reduction)
 {
     reduction.op = task->reduce.op;
+    reduction.node = task->node;
     reduction.phase = b->phase;
     reduction.dtype = b->loops->insts.data[reduction.value].dtype;
     task->reduce.reduction = (uint32_t)b->loops->reductions.n;
@@ -256,7 +258,8 @@ static tg_status build_pack(tgi_loop_builder *b, const tgi_task *task)
     const uint32_t inst = tgi_loop_builder_expand(b, task, task->value.id);
     if (!inst)
         return tg_error_last()->status;
-    TGI_TRY(add_store(b, inst, &access, TGI_LEVEL_INNER));
+    TGI_TRY(add_store(b, inst, &access, TGI_LEVEL_INNER,
+                      tgi_task_origin(task)));
     if (!task->pack.is_memoised)
         return TG_OK;
     tgi_loops *program = b->state->loops;
@@ -311,7 +314,7 @@ static tg_status build_epilogue(tgi_loop_builder *b, const tgi_fuse_kernel *k,
 }
 
 /*
- * Stores an update, or the sum of the update and the old element, at its index;
+ * Stores an update, or what it makes of the old element, at its index;
  * the old element if the index is out of range. One access serves load and
  * store, so that every step loads what earlier ones have stored.
  */
@@ -336,11 +339,12 @@ static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
         access.index ? tgi_loop_builder_access(b, &access) : UINT32_MAX;
     if (number == UINT32_MAX)
         return tg_error_last()->status;
-    if (attr->mode == TG_SCATTER_ADD || attr->range == TG_SCATTER_DROP) {
+    const tgi_op op = tgi_scatter_op(attr->mode);
+    if (op || attr->range == TG_SCATTER_DROP) {
         uint32_t old = tgi_loop_builder_reload(b, number, task->node);
-        if (old && attr->mode == TG_SCATTER_ADD)
+        if (old && op)
             value = tgi_loop_builder_op(
-                b, TGI_OP_ADD, 2, (const uint32_t[]){old, value}, task->node);
+                b, op, 2, (const uint32_t[]){old, value}, task->node);
         if (old && value && attr->range == TG_SCATTER_DROP) {
             uint32_t in_range =
                 tgi_loop_builder_in_range(b, index, extent, task->node);
@@ -356,7 +360,8 @@ static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
     tgi_loop_store store = {.value = value,
                             .access = number,
                             .phase = b->phase,
-                            .level = TGI_LEVEL_INNER};
+                            .level = TGI_LEVEL_INNER,
+                            .node = task->node};
     return tgi_vec_push(&b->loops->stores, store) ? TG_OK : tgi_error_memory();
 }
 
@@ -513,7 +518,7 @@ static tg_status split_blocks(tgi_loop_builder *b, const tgi_fuse_kernel *k)
         if (tgi_buffer_id_is_none(source->buffer) || !result)
             return tg_error_last()->status;
         access.buffer = source->buffer;
-        TGI_TRY(add_store(b, result, &access, TGI_LEVEL_POINT));
+        TGI_TRY(add_store(b, result, &access, TGI_LEVEL_POINT, task->node));
         /* In the second kernel, the axis of blocks is the inner one. */
         for (int axis = 0, outer = 0; axis <= k->outer.n; axis++)
             source->stride[axis == at ? k->outer.n : outer++] =
@@ -609,6 +614,7 @@ tg_status tgi_fuse_build_kernel(tgi_fuse_state *s, const tgi_fuse_kernel *k)
         /* Insts are numbered from 1. */
         if (!b.loops || !tgi_vec_push(&b.axes, 0u))
             return tgi_error_memory();
+        b.loops->graph = s->graph;
         if (stage == 1) {
             tgi_dim n_blocks = count_blocks(s, k);
             current.inner = (tgi_domain){n_blocks != 1, {n_blocks}};

@@ -18,7 +18,7 @@ enum { MAX_SITES = 16 };
 typedef struct weighed_sites {
     size_t n;
     struct {
-        tg_site site;
+        const tgi_site_chain *site; /* of the first node of its line */
         uint64_t weight;
     } all[MAX_SITES];
 } weighed_sites;
@@ -27,13 +27,12 @@ typedef struct weighed_sites {
 static void add_site(weighed_sites *sites, const tgi_graph *graph, tgi_ref ref,
                      uint64_t weight)
 {
-    const tg_site site =
-        ref ? tgi_node_site(tgi_graph_node(graph, ref)) : (tg_site){NULL, 0};
-    if (!site.file)
+    const tgi_site_chain *site = ref ? tgi_graph_node(graph, ref)->site : NULL;
+    if (!site)
         return;
     size_t i = 0;
-    while (i < sites->n && (sites->all[i].site.line != site.line ||
-                            strcmp(sites->all[i].site.file, site.file) != 0))
+    while (i < sites->n && (sites->all[i].site->line != site->line ||
+                            strcmp(sites->all[i].site->file, site->file) != 0))
         i++;
     if (i == MAX_SITES)
         return;
@@ -82,7 +81,7 @@ tg_status tgi_fuse_set_sites(tgi_fuse_state *s, const tgi_fuse_kernel *k,
     }
     for (size_t i = 0; i < k->tasks.n; i++) {
         const tgi_task *task = tgi_fuse_kernel_task(s, k, i);
-        add_site(&sites, s->graph, task->node,
+        add_site(&sites, s->graph, tgi_task_origin(task),
                  tgi_task_is_reduction(task)
                      ? ELEMENTS_PER_POINT * reduction_weight(task)
                      : 0);
@@ -93,8 +92,9 @@ tg_status tgi_fuse_set_sites(tgi_fuse_state *s, const tgi_fuse_kernel *k,
     if (!all)
         return tgi_error_memory();
     for (size_t i = 0; i < sites.n; i++)
-        all[i] = sites.all[i].site;
+        all[i] = (tg_site){sites.all[i].site->file, sites.all[i].site->line};
     loops->sites = all;
     loops->n_sites = (uint32_t)sites.n;
+    loops->main_site = sites.n ? sites.all[0].site : NULL;
     return TG_OK;
 }

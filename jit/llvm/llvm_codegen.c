@@ -6,6 +6,7 @@
  */
 #include "llvm/llvm_codegen.h"
 #include "llvm/emit/llvm_check.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_program.h"
@@ -26,6 +27,8 @@ typedef struct codegen_impl {
     size_t n_kernels;
     const char **kernels;
     char *names; /* all names, that of the entry first */
+    const tgi_site_chain **inlined_sites;
+    size_t n_inlined_sites;
 } codegen_impl;
 
 static bool fail(tgi_codegen *out, const char *why, bool is_out_of_memory)
@@ -94,6 +97,14 @@ static bool copy_names(codegen_impl *o, const LLVMValueRef *kernels,
     return true;
 }
 
+static bool begin_debug(tgi_llvm_program *program,
+                        const tgi_codegen_options *options, tgi_codegen *out)
+{
+    return !options->debug_directory ||
+           tgi_llvm_debug_init(program, options->debug_directory) ||
+           fail(out, program->failure, program->is_out_of_memory);
+}
+
 /* Emits all functions into the module. */
 static bool emit_functions(tgi_llvm_program *program, LLVMValueRef *kernels,
                            const tgi_codegen_options *options, codegen_impl *o,
@@ -117,7 +128,10 @@ static bool emit_functions(tgi_llvm_program *program, LLVMValueRef *kernels,
     if (export &&
         !tgi_llvm_export_define(program, entry, export))
         return fail(out, program->failure, program->is_out_of_memory);
-    return true;
+    tgi_llvm_debug_finish(program);
+    return tgi_llvm_debug_inlined_sites(program, &o->inlined_sites,
+                                        &o->n_inlined_sites) ||
+           fail(out, program->failure, program->is_out_of_memory);
 }
 
 static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
@@ -129,7 +143,8 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
         options->alloc((program->loops->kernels.n + 1) * sizeof(*kernels));
     if (!kernels)
         return fail(out, "out of memory", true);
-    const bool is_built = emit_functions(program, kernels, options, o, out);
+    const bool is_built = begin_debug(program, options, out) &&
+                          emit_functions(program, kernels, options, o, out);
     options->free(kernels);
     const double built = tgi_llvm_clock_ms();
     out->build_time = built - start;
@@ -139,7 +154,8 @@ static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
         (options->verify ? TGI_LLVM_VERIFY : 0) |
         (options->instruments ? TGI_LLVM_INSTRUMENT : 0) |
         (options->wants_ir ? TGI_LLVM_WANT_IR : 0) |
-        (options->wants_assembly ? TGI_LLVM_WANT_ASSEMBLY : 0);
+        (options->wants_assembly ? TGI_LLVM_WANT_ASSEMBLY : 0) |
+        (options->debug_directory ? TGI_LLVM_HAS_LINES : 0);
     const bool is_compiled =
         tgi_llvm_compile(program->target, module, flags, &o->compiled,
                          out->error, sizeof(out->error));
@@ -155,6 +171,8 @@ static void set_results(const codegen_impl *o, tgi_codegen *out)
     const tgi_llvm_compiled *compiled = &o->compiled;
     out->ir_before = compiled->ir_before;
     out->ir_after = compiled->ir_after;
+    out->inlined_sites = o->inlined_sites;
+    out->n_inlined_sites = o->n_inlined_sites;
     if (compiled->assembly)
         out->assembly = LLVMGetBufferStart(compiled->assembly);
     if (!compiled->object)
@@ -196,6 +214,7 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
     program_init(&program, module, builder);
     const bool succeeded = compile_module(&program, module, options, o, out);
     tgi_llvm_fission_functions_free(&program);
+    tgi_llvm_debug_deinit(&program);
     LLVMDisposeBuilder(builder);
     LLVMDisposeModule(module);
     LLVMContextDispose(context);
@@ -212,6 +231,8 @@ void tgi_llvm_codegen_dispose(tgi_codegen *codegen)
             o->free(o->names);
         if (o->kernels)
             o->free(o->kernels);
+        if (o->inlined_sites)
+            o->free(o->inlined_sites);
         o->free(o);
     }
     *codegen = (tgi_codegen){0};

@@ -15,6 +15,7 @@
 #include <llvm-c/Error.h>
 #include <llvm-c/Transforms/PassBuilder.h>
 #include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 /* -- Errors ---------------------------------------------------------------- */
@@ -98,6 +99,32 @@ static LLVMMemoryBufferRef emit_file(const tgi_llvm_target *target,
     return buf;
 }
 
+/*
+ * Assembly, with the line of each instruction if it is known: directives .loc.
+ * The sections of debug information are left out; they are long and not
+ * readable.
+ */
+static LLVMMemoryBufferRef print_assembly(const tgi_llvm_target *target,
+                                          LLVMModuleRef module, unsigned flags,
+                                          first_error *error)
+{
+    static const char debug_section[] = "\n\t.section\t.debug_";
+    LLVMModuleRef copy = LLVMCloneModule(module);
+    LLVMSetTargetMachineAsmVerbosity(target->machine,
+                                     (flags & TGI_LLVM_HAS_LINES) != 0);
+    LLVMMemoryBufferRef text = emit_file(target, copy, LLVMAssemblyFile, error);
+    LLVMSetTargetMachineAsmVerbosity(target->machine, false);
+    LLVMDisposeModule(copy);
+    const char *start = text ? LLVMGetBufferStart(text) : "";
+    const char *end = strstr(start, debug_section);
+    if (!end)
+        return text;
+    LLVMMemoryBufferRef code = LLVMCreateMemoryBufferWithMemoryRangeCopy(
+        start, (size_t)(end + 1 - start), "");
+    LLVMDisposeMemoryBuffer(text);
+    return code;
+}
+
 static void compile_module(const tgi_llvm_target *target, LLVMModuleRef module,
                            unsigned flags, tgi_llvm_compiled *out,
                            first_error *error)
@@ -114,11 +141,8 @@ static void compile_module(const tgi_llvm_target *target, LLVMModuleRef module,
         return;
     if (flags & TGI_LLVM_WANT_IR)
         out->ir_after = LLVMPrintModuleToString(module);
-    if (flags & TGI_LLVM_WANT_ASSEMBLY) {
-        LLVMModuleRef copy = LLVMCloneModule(module);
-        out->assembly = emit_file(target, copy, LLVMAssemblyFile, error);
-        LLVMDisposeModule(copy);
-    }
+    if (flags & TGI_LLVM_WANT_ASSEMBLY)
+        out->assembly = print_assembly(target, module, flags, error);
     out->object = emit_file(target, module, LLVMObjectFile, error);
 }
 

@@ -22,6 +22,7 @@ enum {
     TGI_LLVM_WANT_IR = 2, /* ir_before, ir_after */
     TGI_LLVM_WANT_ASSEMBLY = 4,
     TGI_LLVM_INSTRUMENT = 8, /* see llvm_instrument.h */
+    TGI_LLVM_HAS_LINES = 16, /* assembly names the lines of debug information */
     TGI_LLVM_WANT_TEXT = TGI_LLVM_WANT_IR | TGI_LLVM_WANT_ASSEMBLY
 };
 

@@ -13,6 +13,7 @@
  */
 #include "llvm/llvm_entry.h"
 #include "llvm/emit/llvm_check.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
@@ -340,13 +341,58 @@ static void return_if_failed(tgi_llvm_entry *n, size_t at)
 
 /* -- The entry ------------------------------------------------------------- */
 
+/* The line that traced a step; NULL: none. */
+static const tgi_site_chain *step_site(const tgi_loops *loops,
+                                       const tgi_loop_step *step)
+{
+    switch ((tgi_loop_step_kind)step->kind) {
+    case TGI_STEP_RUN:
+        return tgi_loops_kernel(loops, step->kernel)->main_site;
+    case TGI_STEP_HOST: {
+        const tgi_host_step *host =
+            &loops->hosts.data[tgi_host_id_index(step->host)];
+        return tgi_loops_site(host->graph, host->node);
+    }
+    case TGI_STEP_BARRIER:
+    case TGI_STEP_RETURN_IF_FAILED:
+        return NULL;
+    case TGI_STEP_LOOP:
+    case TGI_STEP_TEST:
+    case TGI_STEP_LOOP_END:
+    case TGI_STEP_SWITCH:
+    case TGI_STEP_CASE:
+    case TGI_STEP_SWITCH_END:
+        break;
+    }
+    const tgi_control_flow *control = tgi_loops_control(loops, step->control);
+    return tgi_loops_site(control->graph, control->node);
+}
+
+/* True if the entry computes something itself. An entry that only calls kernels
+   has no lines: breakpoints at a line should stop in the kernel. */
+static bool has_lines(const tgi_loops *loops)
+{
+    for (size_t i = 0; i < loops->steps.n; i++) {
+        const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, i);
+        const int kind = loops->steps.data[i].kind;
+        if (kernel
+                ? kernel->is_straightline
+                : kind != TGI_STEP_BARRIER && kind != TGI_STEP_RETURN_IF_FAILED)
+            return true;
+    }
+    return false;
+}
+
 static void emit_all_steps(tgi_llvm_entry *n)
 {
-    const tgi_loops *loops = n->k.program->loops;
+    tgi_llvm_program *program = n->k.program;
+    const tgi_loops *loops = program->loops;
     bool has_host = false; /* since the last barrier */
-    for (size_t i = 0; i < loops->steps.n && !n->k.program->failure; i++) {
+    for (size_t i = 0; i < loops->steps.n && !program->failure; i++) {
         const tgi_loop_step *step = &loops->steps.data[i];
         n->step = i;
+        /* A barrier has the line of the step before it. */
+        tgi_llvm_debug_set(program, step_site(loops, step));
         if (is_straightline(n, i)) {
             i = emit_straightline_group(n, i) - 1;
             emit_step_hook(n);
@@ -457,7 +503,14 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
     };
     n.moved = (LLVMValueRef *)(n.controls + n_controls);
     n.step_of_failure = (size_t *)(n.moved + loops->buffers.n);
-    define_body(&n);
+    if (has_lines(loops)) {
+        const tgi_llvm_debug_place before = tgi_llvm_debug_enter(
+            program, function, step_site(loops, &loops->steps.data[0]));
+        define_body(&n);
+        tgi_llvm_debug_leave(program, before);
+    } else {
+        define_body(&n);
+    }
     program->free(memory);
     return program->failure ? NULL : function;
 }

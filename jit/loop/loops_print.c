@@ -10,6 +10,7 @@
  */
 #include <stdio.h>
 
+#include "ir/dump.h"
 #include "loop/loops.h"
 
 static void print_stride(const tgi_loops *loops, tgi_stride stride,
@@ -27,8 +28,8 @@ static void print_stride(const tgi_loops *loops, tgi_stride stride,
     *is_first = false;
 }
 
-static void print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
-                         tgi_strbuf *out)
+void tgi_loops_print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
+                            tgi_strbuf *out)
 {
     static const char letters[] = {
         [TGI_PLACE_PARAM] = 'p',    [TGI_PLACE_RESULT] = 'r',
@@ -40,6 +41,30 @@ static void print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
         b->place == TGI_PLACE_PARAM || b->place == TGI_PLACE_RESULT;
     tgi_strbuf_addf(out, "%c%u", letters[b->place],
                     is_numbered ? b->index : tgi_buffer_id_index(buffer));
+}
+
+/* The name that the user gave to the value of a buffer; NULL: none. */
+static const char *name_of(const tgi_loops *loops, const tgi_loop_buffer *b)
+{
+    const tgi_graph *graph = b->graph;
+    tgi_ref node = b->node;
+    if (b->place == TGI_PLACE_PARAM && loops->graph &&
+        b->index < loops->graph->params.n) {
+        graph = loops->graph;
+        node = graph->params.data[b->index].node;
+    }
+    return graph && node ? tgi_graph_node(graph, node)->name : NULL;
+}
+
+void tgi_loops_print_named_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
+                                  tgi_strbuf *out)
+{
+    const char *name = name_of(loops, tgi_loops_buffer(loops, buffer));
+    tgi_loops_print_buffer(loops, buffer, out);
+    if (!name)
+        return;
+    tgi_strbuf_add(out, " ");
+    tgi_quote(name, '\'', out);
 }
 
 /* "offset of 3x192 by 512, 1", "… in s4" */
@@ -60,7 +85,7 @@ static void print_offset_table(const tgi_loops *loops,
     if (tgi_buffer_id_is_none(table->memory))
         return;
     tgi_strbuf_add(out, " in ");
-    print_buffer(loops, table->memory, out);
+    tgi_loops_print_buffer(loops, table->memory, out);
 }
 
 static void print_access(const tgi_loops *loops, const tgi_kernel_loops *k,
@@ -99,7 +124,7 @@ static void print_element(const tgi_loops *loops, const tgi_kernel_loops *k,
                           uint32_t number, tgi_strbuf *out)
 {
     const tgi_access *access = &k->accesses.data[number];
-    print_buffer(loops, access->buffer, out);
+    tgi_loops_print_buffer(loops, access->buffer, out);
     tgi_strbuf_add(out, "[");
     print_access(loops, k, access, out);
     tgi_strbuf_add(out, "]");
@@ -116,11 +141,19 @@ static void print_operands(const tgi_inst *inst, tgi_strbuf *out)
         tgi_strbuf_addf(out, "%s%%%u", i ? ", " : " ", inst->operands[i]);
 }
 
-static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
-                       uint32_t number, tgi_strbuf *out)
+/* Ends a line, with the user's line if it is wanted and known. */
+static void end_line(const tgi_kernel_loops *k, tgi_ref node, unsigned flags,
+                     tgi_strbuf *out)
 {
-    static const char *const names[] = {[TGI_INST_CAST] = "cast",
-                                        [TGI_INST_RANDOM] = "random",
+    if (flags & TGI_LOOPS_SOURCE)
+        tgi_site_print(tgi_loops_site(k->graph, node), out);
+    tgi_strbuf_add(out, "\n");
+}
+
+static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
+                       uint32_t number, unsigned flags, tgi_strbuf *out)
+{
+    static const char *const names[] = {[TGI_INST_RANDOM] = "random",
                                         [TGI_INST_INDEX] = "index",
                                         [TGI_INST_IN_RANGE] = "in_range"};
     const tgi_inst *inst = &k->insts.data[number];
@@ -157,8 +190,8 @@ static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
         char text[64];
         tgi_dtype_format((tg_dtype)inst->dtype, &inst->bits, text,
                          sizeof(text));
-        tgi_strbuf_addf(out, "carried %s %%%u from %s",
-                        dtype_name(inst->dtype), inst->number, text);
+        tgi_strbuf_addf(out, "carried %s %%%u from %s", dtype_name(inst->dtype),
+                        inst->number, text);
         break;
     }
     case TGI_INST_REDUCED:
@@ -168,7 +201,10 @@ static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
     case TGI_INST_RANDOM:
     case TGI_INST_INDEX:
     case TGI_INST_IN_RANGE:
-        tgi_strbuf_addf(out, "%s %s", names[inst->kind],
+        tgi_strbuf_addf(out, "%s %s",
+                        inst->kind == TGI_INST_CAST
+                            ? tgi_op_table[inst->op].name
+                            : names[inst->kind],
                         dtype_name(inst->dtype));
         print_operands(inst, out);
         if (inst->kind == TGI_INST_INDEX || inst->kind == TGI_INST_IN_RANGE) {
@@ -177,16 +213,16 @@ static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
         }
         break;
     }
-    tgi_strbuf_add(out, "\n");
+    end_line(k, inst->node, flags, out);
 }
 
 static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
-                        unsigned phase, tgi_strbuf *out)
+                        unsigned phase, unsigned flags, tgi_strbuf *out)
 {
     tgi_strbuf_addf(out, "  phase %u\n", phase);
     for (uint32_t i = 1; i < k->insts.n; i++)
         if (k->insts.data[i].phase == phase)
-            print_inst(loops, k, i, out);
+            print_inst(loops, k, i, flags, out);
     for (size_t i = 0; i < k->reductions.n; i++) {
         const tgi_reduction *r = &k->reductions.data[i];
         if (r->phase != phase)
@@ -196,9 +232,10 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
                         r->value);
         if (r->other)
             tgi_strbuf_addf(out, ", %%%u", r->other);
-        tgi_strbuf_add(out, r->is_split          ? ", one result per block\n"
-                            : r->combines_blocks ? ", combines blocks\n"
-                                                 : "\n");
+        tgi_strbuf_add(out, r->is_split          ? ", one result per block"
+                            : r->combines_blocks ? ", combines blocks"
+                                                 : "");
+        end_line(k, r->node, flags, out);
     }
     for (size_t i = 0; i < k->checks.n; i++)
         if (k->checks.data[i].phase == phase)
@@ -216,12 +253,13 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
             tgi_strbuf_addf(out, "%s along %s of ",
                             tgi_op_table[store->epilogue_op].name,
                             store->along_rows ? "rows" : "columns");
-        tgi_strbuf_addf(out, "%%%u\n", store->value);
+        tgi_strbuf_addf(out, "%%%u", store->value);
+        end_line(k, store->node, flags, out);
     }
 }
 
-static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
-                         tgi_strbuf *out)
+void tgi_loops_print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
+                            unsigned flags, tgi_strbuf *out)
 {
     tgi_strbuf_addf(out, "kernel %s: %s%s of ", k->name,
                     k->is_straightline ? "straight-line, " : "",
@@ -239,7 +277,7 @@ static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
                         loops->memo_params.data[tgi_memo_id_index(k->memo)]);
     tgi_strbuf_add(out, "\n");
     for (unsigned phase = 0; phase < k->n_phases; phase++)
-        print_phase(loops, k, phase, out);
+        print_phase(loops, k, phase, flags, out);
 }
 
 static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
@@ -250,34 +288,34 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
     case TGI_STEP_LOOP:
         tgi_strbuf_add(out,
                        c->is_straightline ? "straight-line loop " : "loop ");
-        print_buffer(loops, c->counter, out);
+        tgi_loops_print_buffer(loops, c->counter, out);
         tgi_strbuf_add(out, " to ");
-        print_buffer(loops, c->operand, out);
+        tgi_loops_print_buffer(loops, c->operand, out);
         tgi_strbuf_add(out, c->is_limited ? ", limited" : "");
         if (!tgi_stack_set_id_is_none(c->stack_set))
             tgi_strbuf_addf(out, ", pushes onto stacks #%u",
                             tgi_stack_set_id_index(c->stack_set));
         if (c->has_base) {
             tgi_strbuf_add(out, " from ");
-            print_buffer(loops, c->base, out);
+            tgi_loops_print_buffer(loops, c->base, out);
         }
         break;
     case TGI_STEP_TEST:
         tgi_strbuf_add(out, "exit unless ");
-        print_buffer(loops, c->test, out);
+        tgi_loops_print_buffer(loops, c->test, out);
         break;
     case TGI_STEP_LOOP_END:
         tgi_strbuf_add(out, "end loop");
         for (uint32_t i = 0; i < c->n_moved; i++) {
             tgi_strbuf_add(out, i ? ", " : ", moves ");
-            print_buffer(loops, c->to[i], out);
+            tgi_loops_print_buffer(loops, c->to[i], out);
             tgi_strbuf_add(out, " from ");
-            print_buffer(loops, c->from[i], out);
+            tgi_loops_print_buffer(loops, c->from[i], out);
         }
         break;
     case TGI_STEP_SWITCH:
         tgi_strbuf_add(out, "switch ");
-        print_buffer(loops, c->operand, out);
+        tgi_loops_print_buffer(loops, c->operand, out);
         break;
     default:
         tgi_strbuf_add(out,
@@ -287,7 +325,36 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
     tgi_strbuf_add(out, "\n");
 }
 
-void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
+void tgi_loops_print_step(const tgi_loops *loops, size_t number,
+                          tgi_strbuf *out)
+{
+    const tgi_loop_step *step = &loops->steps.data[number];
+    switch ((tgi_loop_step_kind)step->kind) {
+    case TGI_STEP_RUN:
+        tgi_strbuf_addf(out, "run %s\n",
+                        tgi_loops_kernel(loops, step->kernel)->name);
+        break;
+    case TGI_STEP_BARRIER:
+        tgi_strbuf_add(out, "barrier\n");
+        break;
+    case TGI_STEP_RETURN_IF_FAILED:
+        tgi_strbuf_add(out, "return if a check failed\n");
+        break;
+    case TGI_STEP_HOST:
+        tgi_strbuf_addf(out, "host %u\n", tgi_host_id_index(step->host));
+        break;
+    case TGI_STEP_LOOP:
+    case TGI_STEP_TEST:
+    case TGI_STEP_LOOP_END:
+    case TGI_STEP_SWITCH:
+    case TGI_STEP_CASE:
+    case TGI_STEP_SWITCH_END:
+        print_control(loops, step, out);
+        break;
+    }
+}
+
+void tgi_loops_print(const tgi_loops *loops, unsigned flags, tgi_strbuf *out)
 {
     static const char *const places[] = {
         [TGI_PLACE_PARAM] = "parameter",
@@ -302,34 +369,19 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
     for (uint32_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         tgi_strbuf_add(out, "buffer ");
-        print_buffer(loops, tgi_buffer_id_from(i), out);
+        if (flags & TGI_LOOPS_SOURCE)
+            tgi_loops_print_named_buffer(loops, tgi_buffer_id_from(i), out);
+        else
+            tgi_loops_print_buffer(loops, tgi_buffer_id_from(i), out);
         tgi_strbuf_addf(out, ": %s, ", places[b->place]);
         tgi_dim_print(loops->dims, b->count, out);
         tgi_strbuf_addf(out, " %s\n", dtype_name(b->dtype));
     }
     for (size_t i = 0; i < loops->steps.n; i++) {
-        const tgi_loop_step *step = &loops->steps.data[i];
-        switch ((tgi_loop_step_kind)step->kind) {
-        case TGI_STEP_RUN:
-            print_kernel(loops, tgi_loops_kernel(loops, step->kernel), out);
-            break;
-        case TGI_STEP_BARRIER:
-            tgi_strbuf_add(out, "barrier\n");
-            break;
-        case TGI_STEP_RETURN_IF_FAILED:
-            tgi_strbuf_add(out, "return if a check failed\n");
-            break;
-        case TGI_STEP_HOST:
-            tgi_strbuf_addf(out, "host %u\n", tgi_host_id_index(step->host));
-            break;
-        case TGI_STEP_LOOP:
-        case TGI_STEP_TEST:
-        case TGI_STEP_LOOP_END:
-        case TGI_STEP_SWITCH:
-        case TGI_STEP_CASE:
-        case TGI_STEP_SWITCH_END:
-            print_control(loops, step, out);
-            break;
-        }
+        const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, i);
+        if (kernel)
+            tgi_loops_print_kernel(loops, kernel, flags, out);
+        else
+            tgi_loops_print_step(loops, i, out);
     }
 }

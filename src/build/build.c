@@ -52,6 +52,7 @@ tgi_ref tgi_build_node(tgi_builder *b, tgi_op op, int dtype,
 {
     if (!shape)
         return 0;
+    const tgi_site_chain site = tgi_builder_site(b);
     return tgi_graph_add(b->graph, &(tgi_node){
                                        .op = (uint8_t)op,
                                        .dtype = (uint8_t)dtype,
@@ -60,8 +61,7 @@ tgi_ref tgi_build_node(tgi_builder *b, tgi_op op, int dtype,
                                        .inputs = inputs,
                                        .attr = attr,
                                        .attr_bytes = (uint32_t)attr_bytes,
-                                       .file = b->site.file,
-                                       .line = b->site.line,
+                                       .site = &site,
                                    });
 }
 

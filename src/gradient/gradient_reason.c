@@ -23,8 +23,8 @@ static void mark_dependents(const tgi_graph *graph, tgi_ref n,
 
 static void add_site(tgi_strbuf *text, const tgi_node *node)
 {
-    if (node->file)
-        tgi_strbuf_addf(text, " at %s:%d", node->file, node->line);
+    if (node->site)
+        tgi_strbuf_addf(text, " at %s:%d", node->site->file, node->site->line);
 }
 
 /* Describes the node that blocks the gradient. */

@@ -3,7 +3,7 @@
  * graph.c - storage of graphs: nodes in chunks, all that they point to in the
  * arena, and the hash indexes for interning.
  *
- * Nodes, literals and strings are interned. The key of a node is its
+ * Nodes, literals, strings and sites are interned. The key of a node is its
  * computation, without name and site. Literals are unique in a graph, so
  * attributes can be compared as bytes.
  *
@@ -68,10 +68,12 @@ static tgi_graph *destroy_graph(tgi_graph *graph, tgi_graph *dead)
     tgi_vec_deinit(&graph->literals);
     tgi_vec_deinit(&graph->callees);
     tgi_vec_deinit(&graph->strings);
+    tgi_vec_deinit(&graph->sites);
     tgi_index_deinit(&graph->nodes);
     tgi_index_deinit(&graph->literal_index);
     tgi_index_deinit(&graph->string_index);
     tgi_index_deinit(&graph->check_index);
+    tgi_index_deinit(&graph->site_index);
     tgi_arena_deinit(&graph->arena);
     if (graph->dims)
         tgi_dims_release(graph->dims);
@@ -98,10 +100,11 @@ size_t tgi_graph_bytes(const tgi_graph *graph)
         sizeof *graph + graph->arena.bytes + VEC_BYTES(graph->chunks) +
         VEC_BYTES(graph->params) + VEC_BYTES(graph->results) +
         VEC_BYTES(graph->checks) + VEC_BYTES(graph->number_checks) +
-        VEC_BYTES(graph->literals) +
-        VEC_BYTES(graph->callees) + VEC_BYTES(graph->strings) +
-        INDEX_BYTES(graph->nodes) + INDEX_BYTES(graph->literal_index) +
-        INDEX_BYTES(graph->string_index) + INDEX_BYTES(graph->check_index);
+        VEC_BYTES(graph->literals) + VEC_BYTES(graph->callees) +
+        VEC_BYTES(graph->strings) + VEC_BYTES(graph->sites) +
+        INDEX_BYTES(graph->site_index) + INDEX_BYTES(graph->nodes) +
+        INDEX_BYTES(graph->literal_index) + INDEX_BYTES(graph->string_index) +
+        INDEX_BYTES(graph->check_index);
 #undef VEC_BYTES
 #undef INDEX_BYTES
     for (size_t i = 0; i < graph->literals.n; i++)
@@ -139,6 +142,88 @@ static bool intern_optional(tgi_graph *graph, const char *string,
 {
     *out_copy = string ? tgi_graph_intern(graph, string) : NULL;
     return !string || *out_copy;
+}
+
+static bool strings_are_equal(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool sites_are_equal(const tgi_site_chain *a, const tgi_site_chain *b)
+{
+    while (a != b && a && b && a->line == b->line &&
+           strings_are_equal(a->file, b->file) &&
+           strings_are_equal(a->function, b->function))
+        a = a->caller, b = b->caller;
+    return a == b;
+}
+
+/* A copy of `site`, whose members are interned, in the table. */
+static const tgi_site_chain *find_or_add_site(tgi_graph *graph,
+                                              const tgi_site_chain *site)
+{
+    const uintptr_t key[] = {(uintptr_t)site->file, (uintptr_t)site->function,
+                             (uintptr_t)site->caller, (uintptr_t)site->line};
+    const uint64_t hash = tgi_hash(key, sizeof key, 0);
+    size_t probe = 0;
+    uint32_t position;
+    while ((position = tgi_index_next(&graph->site_index, hash, &probe))) {
+        const tgi_site_chain *existing = graph->sites.data[position - 1];
+        if (existing->file == site->file && existing->line == site->line &&
+            existing->function == site->function &&
+            existing->caller == site->caller)
+            return existing;
+    }
+    const tgi_site_chain *copy =
+        tgi_arena_copy(&graph->arena, site, sizeof *site);
+    if (copy && tgi_vec_push(&graph->sites, copy) &&
+        tgi_index_add(&graph->site_index, hash, (uint32_t)graph->sites.n))
+        return copy;
+    tgi_error_memory();
+    return NULL;
+}
+
+/* An interned copy of a site, which may belong to another graph. Consecutive
+   nodes often have the same one. */
+static bool intern_site(tgi_graph *graph, const tgi_site_chain *site,
+                        const tgi_site_chain **out_copy)
+{
+    *out_copy = NULL;
+    if (!site || !site->file)
+        return true;
+    if (!graph->last_site || !sites_are_equal(site, graph->last_site)) {
+        tgi_site_chain copy = {.line = site->line};
+        const tgi_site_chain *added;
+        if (!intern_site(graph, site->caller, &copy.caller) ||
+            !intern_optional(graph, site->file, &copy.file) ||
+            !intern_optional(graph, site->function, &copy.function) ||
+            !(added = find_or_add_site(graph, &copy)))
+            return false;
+        graph->last_site = added;
+    }
+    *out_copy = graph->last_site;
+    return true;
+}
+
+const tgi_site_chain *tgi_graph_site_through(tgi_graph *graph,
+                                             const tgi_site_chain *site,
+                                             const char *function,
+                                             const tgi_site_chain *call)
+{
+    if (!site || !call)
+        return site;
+    tgi_site_chain extended = *site;
+    if (site->caller) {
+        extended.caller =
+            tgi_graph_site_through(graph, site->caller, function, call);
+    } else {
+        extended.caller = call;
+        extended.function = function;
+    }
+    const tgi_site_chain *interned;
+    return extended.caller && intern_site(graph, &extended, &interned)
+               ? interned
+               : NULL;
 }
 
 /* The unique literal of the graph with these contents: an existing one, or this
@@ -256,7 +341,7 @@ static bool copy_into_arena(tgi_graph *graph, tgi_node *node)
         return false;
     }
     return intern_optional(graph, node->name, &node->name) &&
-           intern_optional(graph, node->file, &node->file);
+           intern_site(graph, node->site, &node->site);
 }
 
 /* Ensures that there is a chunk for the next node. */
@@ -428,8 +513,7 @@ tgi_ref tgi_graph_add_constant(tgi_graph *graph, tg_dtype dtype,
         .shape = shape,
         .attr = &attr,
         .attr_bytes = sizeof attr,
-        .file = site.file,
-        .line = site.line,
+        .site = &(tgi_site_chain){.file = site.file, .line = site.line},
     };
     tgi_ref ref = tgi_graph_add(graph, &node);
     tgi_literal_release(attr.literal);
@@ -482,6 +566,15 @@ bool tgi_graph_is_root(const tgi_graph *graph, const tgi_node *node)
     default:
         return tgi_op_has(node->op, TGI_FLAG_MAY_FAIL);
     }
+}
+
+tgi_op tgi_scatter_op(int64_t mode)
+{
+    static const tgi_op ops[] = {
+        [TG_SCATTER_SET] = TGI_OP_NONE, [TG_SCATTER_ADD] = TGI_OP_ADD,
+        [TG_SCATTER_MUL] = TGI_OP_MUL,  [TG_SCATTER_MAX] = TGI_OP_MAX,
+        [TG_SCATTER_MIN] = TGI_OP_MIN};
+    return ops[mode];
 }
 
 /* -- Results --------------------------------------------------------------- */

@@ -87,6 +87,9 @@ typedef struct tgi_attr_scatter {
     int64_t range; /* tg_scatter_range */
 } tgi_attr_scatter;
 
+/* The op that combines an element with an update; TGI_OP_NONE: SET. */
+tgi_op tgi_scatter_op(int64_t mode);
+
 typedef struct tgi_attr_matmul {
     int64_t flags; /* tg_matmul_flags */
 } tgi_attr_matmul;
@@ -183,6 +186,20 @@ static inline size_t tgi_attr_host_bytes(size_t n_outputs)
     return sizeof(tgi_attr_host) + n_outputs * sizeof(tgi_host_output);
 }
 
+/* -- Sites ----------------------------------------------------------------- */
+
+/*
+ * A line of the user's program, and the calls through which it was reached: a
+ * function that is inlined appends the site of its call to those of its nodes.
+ * Interned in a graph, so that few sites serve many nodes.
+ */
+typedef struct tgi_site_chain {
+    const char *file;
+    const char *function; /* that was inlined; NULL without a caller */
+    const struct tgi_site_chain *caller; /* the call of it, or NULL */
+    int line;
+} tgi_site_chain;
+
 /* -- Nodes ----------------------------------------------------------------- */
 
 enum {
@@ -205,8 +222,7 @@ typedef struct tgi_node {
     const tgi_ref *inputs;
     const void *attr; /* NULL if attr_bytes is 0 */
     const char *name; /* given by the user, or NULL */
-    const char *file; /* site in the user's source, or NULL */
-    int line;
+    const tgi_site_chain *site; /* in the user's source, or NULL */
 } tgi_node;
 
 /* -- Parameters, checks ---------------------------------------------------- */
@@ -268,7 +284,9 @@ struct tgi_graph {
     TGI_VEC(tgi_literal *) literals; /* retained */
     TGI_VEC(tgi_graph *) callees;    /* retained; regions too */
     TGI_VEC(const char *) strings;   /* interned names and files */
-    tgi_index literal_index, string_index, check_index;
+    TGI_VEC(const tgi_site_chain *) sites; /* interned */
+    tgi_index literal_index, string_index, check_index, site_index;
+    const tgi_site_chain *last_site; /* of the last node that has one */
 
     /* These include the graphs that nodes own. */
     bool has_effects; /* writes a variable, prints, asserts or calls the host */
@@ -338,6 +356,16 @@ int tgi_check_decide(tgi_dims *dims, const tgi_check *check);
 
 /* An interned copy of `string`, owned by the graph. */
 const char *tgi_graph_intern(tgi_graph *graph, const char *string);
+
+/*
+ * An interned copy of `site`, of a callee with the name `function`, extended by
+ * the call through which the graph reaches it. NULL without a site, or when out
+ * of memory (recorded).
+ */
+const tgi_site_chain *tgi_graph_site_through(tgi_graph *graph,
+                                             const tgi_site_chain *site,
+                                             const char *function,
+                                             const tgi_site_chain *call);
 
 /* The elements of a constant node, or NULL. */
 const void *tgi_graph_constant(const tgi_graph *graph, tgi_ref ref);
@@ -423,7 +451,8 @@ static inline int64_t tgi_node_index(const tgi_node *node)
 
 static inline tg_site tgi_node_site(const tgi_node *node)
 {
-    return (tg_site){node->file, node->line};
+    return node->site ? (tg_site){node->site->file, node->site->line}
+                      : (tg_site){NULL, 0};
 }
 
 /* The parameter index of a PARAM or VARIABLE node. */

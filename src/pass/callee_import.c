@@ -134,6 +134,16 @@ static bool import_node_attr(const tgi_import *t, tgi_node *node,
     return true;
 }
 
+/* False when out of memory (recorded). */
+static bool import_site(const tgi_import *t, tgi_graph *out, tgi_node *node)
+{
+    if (!node->site || !t->call)
+        return true;
+    node->site =
+        tgi_graph_site_through(out, node->site, t->callee->name, t->call);
+    return node->site;
+}
+
 static tg_status import_region(const tgi_graph *in, void *user,
                                tgi_graph **out_graph);
 
@@ -175,7 +185,7 @@ tgi_ref tgi_import_node(const tgi_import *t, tgi_graph *out, tgi_node *node,
     tgi_graph *clone = NULL;
     tgi_attr_regions *regions = NULL;
     tgi_attr_host *outputs = NULL;
-    if (!import_node_attr(t, node, &attr))
+    if (!import_node_attr(t, node, &attr) || !import_site(t, out, node))
         return 0;
     /* A nested callee that shares the callee's table of extents must be
        imported, too. */
@@ -183,7 +193,10 @@ tgi_ref tgi_import_node(const tgi_import *t, tgi_graph *out, tgi_node *node,
         call = *(const tgi_attr_call *)node->attr;
         if (call.callee->dims == t->callee->dims &&
             call.callee->dims != t->dims) {
-            if (tgi_import_graph(t, call.callee, &clone))
+            /* Inlining it will extend the sites of its nodes. */
+            tgi_import copy = *t;
+            copy.call = NULL;
+            if (tgi_import_graph(&copy, call.callee, &clone))
                 return 0;
             call.callee = clone;
             node->attr = &call;

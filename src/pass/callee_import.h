@@ -18,6 +18,8 @@ typedef struct tgi_import {
     tgi_dim *extents; /* by symbolic extent of the callee */
     tgi_ref *refs;    /* by ref of the callee */
     tgi_ref *inputs;  /* space for the inputs of any of its nodes */
+    /* The call, of which imported nodes become inlined ones; NULL: a copy. */
+    const tgi_site_chain *call;
 } tgi_import;
 
 /* False when out of memory (recorded). */

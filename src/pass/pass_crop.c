@@ -179,8 +179,7 @@ static tgi_ref add_slice(tgi_rebuild *rebuild, tgi_ref old, const crop *c)
                      .n_inputs = 1,
                      .attr = &attr,
                      .attr_bytes = sizeof(attr),
-                     .file = old_node(rebuild, old)->file,
-                     .line = old_node(rebuild, old)->line};
+                     .site = old_node(rebuild, old)->site};
     return add_node(rebuild, &node, c);
 }
 

@@ -185,8 +185,7 @@ static tgi_ref reshape_to(tgi_graph *graph, tgi_ref ref, tgi_shape_ref shape)
                                     .shape = shape,
                                     .inputs = &ref,
                                     .n_inputs = 1,
-                                    .file = node->file,
-                                    .line = node->line,
+                                    .site = node->site,
                                 });
 }
 
@@ -204,12 +203,13 @@ static tgi_ref bind_param(inliner *inl, const tgi_import *t,
         return 0;
     const tgi_shape *to = tgi_shape_of(t->dims, wanted);
     const tgi_shape *from = tgi_graph_shape(inl->out, call->inputs[i]);
+    const tg_site site = tgi_node_site(call);
     for (int axis = 0; axis < to->rank; axis++) {
         const tgi_check check = {
             .kind = TGI_CHECK_EQUAL,
             .op = tgi_op_table[TGI_OP_CALL].name,
-            .line = call->line,
-            .file = call->file,
+            .line = site.line,
+            .file = site.file,
             .what = "extents of an argument",
             .a = from->dims[axis],
             .b = to->dims[axis],
@@ -254,6 +254,7 @@ static tgi_ref inline_call(inliner *inl, tgi_ref old, const tgi_node *call)
     tgi_import t;
     if (!tgi_import_init(&t, callee, inl->out->dims))
         return 0;
+    t.call = call->site;
     tgi_ref ref = 0;
     tg_status status = tgi_import_extents(&t, inl->out, call);
     if (status == TG_OK && !is_bound_to_fail(&t) &&

@@ -54,6 +54,8 @@ static inline tgi_ref add_node(tgi_graph *graph, tgi_op op, tg_dtype dtype,
     uint32_t n = 0;
     while (inputs && inputs[n])
         n++;
+    const tgi_site_chain site = {.file = "tests/user.c",
+                                 .line = (int)graph->n_nodes + 1};
     return tgi_graph_add(graph, &(tgi_node){.op = (uint8_t)op,
                                             .dtype = (uint8_t)dtype,
                                             .shape = shape,
@@ -61,9 +63,7 @@ static inline tgi_ref add_node(tgi_graph *graph, tgi_op op, tg_dtype dtype,
                                             .n_inputs = n,
                                             .attr = attr,
                                             .attr_bytes = (uint32_t)attr_bytes,
-                                            .file = "tests/user.c",
-                                            .line =
-                                                (int)graph->n_nodes + 1});
+                                            .site = &site});
 }
 
 #define INPUTS(...) ((const tgi_ref[]){__VA_ARGS__, 0})

@@ -64,14 +64,12 @@ Test(graph, nodes_with_other_names_and_locations_are_shared)
                      .shape = scalar_shape(g),
                      .inputs = &x,
                      .n_inputs = 1,
-                     .file = "a.c",
-                     .line = 1};
+                     .site = &(tgi_site_chain){.file = "a.c", .line = 1}};
     tgi_ref first = tgi_graph_add(g, &node);
-    node.file = "b.c";
-    node.line = 2;
+    node.site = &(tgi_site_chain){.file = "b.c", .line = 2};
     node.name = "negated";
     cr_assert_eq(tgi_graph_add(g, &node), first);
-    cr_assert_str_eq(tgi_graph_node(g, first)->file, "a.c");
+    cr_assert_str_eq(tgi_graph_node(g, first)->site->file, "a.c");
     cr_assert_str_eq(tgi_graph_node(g, first)->name, "negated");
     tgi_graph_set_name(g, first, "again");
     cr_assert_str_eq(tgi_graph_node(g, first)->name, "negated");

@@ -35,8 +35,7 @@ static tgi_ref add(tgi_graph *g, tgi_op op, tgi_shape_ref type,
                      .inputs = inputs,
                      .attr = attr,
                      .attr_bytes = (uint32_t)attr_bytes,
-                     .file = "user.c",
-                     .line = 9};
+                     .site = &(tgi_site_chain){.file = "user.c", .line = 9}};
     tgi_ref ref = tgi_graph_add(g, &node);
     cr_assert_neq(ref, 0);
     return ref;
@@ -139,7 +138,7 @@ static void keep_text(const char *text, void *user)
     strcat(printed, "\n");
 }
 
-static const tgi_host host = {keep_text, printed};
+static const tgi_host host = {.print = keep_text, .user = printed};
 
 static tgi_interp *prepare(const tgi_graph *g, const int64_t *symbols)
 {

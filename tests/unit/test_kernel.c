@@ -27,8 +27,9 @@ static tgi_view dense(void *data, tg_dtype dtype, int rank,
 static tg_status run(tgi_kernel *kernel, const void *attr, tgi_view out,
                      uint32_t n_inputs, const tgi_view *in)
 {
-    tgi_node node = {.n_inputs = n_inputs, .attr = attr, .file = "k.c",
-                     .line = 7};
+    tgi_node node = {.n_inputs = n_inputs,
+                     .attr = attr,
+                     .site = &(tgi_site_chain){.file = "k.c", .line = 7}};
     tgi_kernel_args args = {.node = &node, .out = out, .in = in};
     cr_assert_not_null(kernel);
     return kernel(&args);
@@ -39,8 +40,10 @@ static tg_status run_gather(tg_dtype dtype, tg_dtype index_dtype,
                             const void *attr, tgi_view out, uint32_t n_inputs,
                             const tgi_view *in)
 {
-    tgi_node node = {.op = TGI_OP_GATHER, .n_inputs = n_inputs, .attr = attr,
-                     .file = "k.c", .line = 7};
+    tgi_node node = {.op = TGI_OP_GATHER,
+                     .n_inputs = n_inputs,
+                     .attr = attr,
+                     .site = &(tgi_site_chain){.file = "k.c", .line = 7}};
     tgi_kernel_args args = {.node = &node, .out = out, .in = in};
     return tgi_kernel_gather(dtype, index_dtype)(&args);
 }

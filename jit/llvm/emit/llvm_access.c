@@ -10,6 +10,7 @@
  */
 #include "llvm/emit/llvm_access.h"
 #include "llvm/emit/llvm_cache_hints.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
@@ -521,6 +522,7 @@ LLVMValueRef tgi_llvm_store_value(tgi_llvm_kernel *k, const tgi_access *access,
 void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
 {
     const tgi_access *access = &k->loops->accesses.data[store->access];
+    LLVMMetadataRef before = tgi_llvm_debug_set_store(k, store);
     LLVMValueRef done =
         tgi_llvm_store_value(k, access, tgi_llvm_value_of(k, store->value));
     if (done && tgi_llvm_is_non_temporal(k, store))
@@ -528,4 +530,5 @@ void tgi_llvm_store(tgi_llvm_kernel *k, const tgi_loop_store *store)
             k, done,
             k->e->lanes *
                 (unsigned)tgi_dtype_bytes((int)access_dtype(k, access)));
+    tgi_llvm_debug_restore(k->program, before);
 }

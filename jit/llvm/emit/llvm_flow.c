@@ -92,17 +92,26 @@ LLVMBasicBlockRef tgi_llvm_block_append(tgi_llvm_kernel *k, const char *name)
     return LLVMAppendBasicBlockInContext(k->e->context, k->function, name);
 }
 
+/* LLVM would continue with the debug location of the terminator. */
+static void position_before_terminator(LLVMBuilderRef b,
+                                       LLVMBasicBlockRef block)
+{
+    LLVMMetadataRef location = LLVMGetCurrentDebugLocation2(b);
+    LLVMPositionBuilderBefore(b, LLVMGetBasicBlockTerminator(block));
+    LLVMSetCurrentDebugLocation2(b, location);
+}
+
 LLVMBasicBlockRef tgi_llvm_position_at_entry(tgi_llvm_kernel *k)
 {
     LLVMBasicBlockRef block = LLVMGetInsertBlock(k->b);
-    LLVMPositionBuilderBefore(k->b, LLVMGetBasicBlockTerminator(k->entry));
+    position_before_terminator(k->b, k->entry);
     return block;
 }
 
 void tgi_llvm_position_restore(tgi_llvm_kernel *k, LLVMBasicBlockRef block)
 {
     if (block == k->entry)
-        LLVMPositionBuilderBefore(k->b, LLVMGetBasicBlockTerminator(block));
+        position_before_terminator(k->b, block);
     else
         LLVMPositionBuilderAtEnd(k->b, block);
 }

@@ -8,6 +8,7 @@
 #include "llvm/emit/llvm_access.h"
 #include "llvm/emit/llvm_check.h"
 #include "llvm/emit/llvm_constant_pool.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
@@ -145,7 +146,8 @@ static LLVMValueRef emit_cast(tgi_llvm_kernel *k, const tgi_inst *inst)
             return mask;
         tgi_emitted in[] = {mask, NULL, NULL};
         for (int i = 0; i < 2; i++)
-            in[1 + i] = tgi_emit_cast(&k->e->base, TG_BOOL, inst->dtype,
+            in[1 + i] = tgi_emit_cast(&k->e->base, TGI_OP_CAST, TG_BOOL,
+                                      inst->dtype,
                                       tgi_llvm_constant(k->e, TG_BOOL, i == 0));
         return LLVMBuildSelect(k->b, in[0], in[1], in[2], "");
     }
@@ -154,7 +156,7 @@ static LLVMValueRef emit_cast(tgi_llvm_kernel *k, const tgi_inst *inst)
         const tgi_emitted in[] = {x, tgi_llvm_constant(k->e, inst->type, 0)};
         return tgi_emit_recipe_of(TGI_OP_NE, inst->type)(&k->e->base, in);
     }
-    return tgi_emit_cast(&k->e->base, inst->type, inst->dtype, x);
+    return tgi_emit_cast(&k->e->base, inst->op, inst->type, inst->dtype, x);
 }
 
 /* -- Positions and indices ------------------------------------------------- */
@@ -256,6 +258,7 @@ void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t number)
     /* Set by tgi_llvm_set_reduced, and by the loop that carries it. */
     if (inst->kind == TGI_INST_REDUCED || inst->kind == TGI_INST_CARRIED)
         return;
+    LLVMMetadataRef before = tgi_llvm_debug_set_inst(k, number);
     if (!k->schedule->insts[number].varies)
         k->e->lanes = 1;
     LLVMValueRef result = emit_value(k, inst);
@@ -264,6 +267,7 @@ void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t number)
     value->value = is_mask ? NULL : result;
     value->mask = is_mask ? result : NULL;
     k->e->lanes = lanes;
+    tgi_llvm_debug_restore(k->program, before);
 }
 
 void tgi_llvm_kernel_insts_emit(tgi_llvm_kernel *k)

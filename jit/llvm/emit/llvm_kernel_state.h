@@ -61,6 +61,7 @@ typedef struct tgi_llvm_kernel {
     bool keeps_loads;                    /* see llvm_store_forwarding.c */
     void *memory;                        /* of the arrays */
     tgi_llvm_value *values;              /* by inst */
+    const tgi_site_chain **sites;        /* by inst, see llvm_debug.h */
     /* By access: element offset of the point. */
     LLVMValueRef *point_bases;
     /* By access: address at 0 of the inner axis, which may lie outside the

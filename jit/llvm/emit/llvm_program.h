@@ -10,6 +10,8 @@
 #include "llvm/emit/llvm_target.h"
 #include "loop/loops.h"
 
+typedef struct tgi_llvm_debug tgi_llvm_debug;
+
 typedef struct tgi_llvm_program {
     const tgi_loops *loops;
     const tgi_llvm_target *target;
@@ -22,6 +24,7 @@ typedef struct tgi_llvm_program {
     LLVMValueRef check_handler; /* see llvm_check.h; NULL: no checks */
     LLVMValueRef zeros; /* read by gathers from empty buffers, or NULL */
     struct tgi_llvm_fission_functions *fission_functions;
+    tgi_llvm_debug *debug; /* see llvm_debug.h; NULL: none */
     bool has_step_hooks; /* the entry calls frame->step_done */
     bool is_out_of_memory;
     const char *failure; /* static text; NULL: none */

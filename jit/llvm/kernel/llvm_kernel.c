@@ -18,6 +18,7 @@
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
 #include "llvm/emit/llvm_cache_hints.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_inst.h"
@@ -215,9 +216,9 @@ static void emit_items(tgi_llvm_kernel *k)
 
 /* -- Functions ------------------------------------------------------------- */
 
-static void begin_function(tgi_llvm_kernel *k)
+static tgi_llvm_debug_place begin_function(tgi_llvm_kernel *k)
 {
-    const tgi_llvm_program *program = k->program;
+    tgi_llvm_program *program = k->program;
     k->function =
         LLVMAddFunction(k->e->module, k->loops->name, program->kernel_type);
     LLVMSetLinkage(k->function, LLVMInternalLinkage);
@@ -230,6 +231,8 @@ static void begin_function(tgi_llvm_kernel *k)
                                 LLVMGetEnumAttributeKindForName(
                                     noinline_name, sizeof(noinline_name) - 1),
                                 0));
+    const tgi_llvm_debug_place before =
+        tgi_llvm_debug_enter(program, k->function, k->loops->main_site);
     k->frame = LLVMGetParam(k->function, 0);
     k->table = LLVMGetParam(k->function, 1);
     k->begin = LLVMGetParam(k->function, 2);
@@ -240,11 +243,12 @@ static void begin_function(tgi_llvm_kernel *k)
     LLVMPositionBuilderAtEnd(k->b, k->entry);
     LLVMBuildBr(k->b, first);
     LLVMPositionBuilderAtEnd(k->b, first);
+    return before;
 }
 
 static void define_function(tgi_llvm_kernel *k)
 {
-    begin_function(k);
+    const tgi_llvm_debug_place before = begin_function(k);
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     k->e->lanes = 1;
     tgi_llvm_kernel_insts_emit(k);
@@ -254,6 +258,7 @@ static void define_function(tgi_llvm_kernel *k)
     emit_items(k);
     tgi_llvm_non_temporal_fence(k);
     LLVMBuildRetVoid(k->b);
+    tgi_llvm_debug_leave(k->program, before);
 }
 
 static bool make_arrays(tgi_llvm_kernel *k)
@@ -262,11 +267,10 @@ static bool make_arrays(tgi_llvm_kernel *k)
     const size_t n_values = loops->insts.n + 1;
     const size_t n_accesses = loops->accesses.n;
     const size_t n_buffers = k->program->loops->buffers.n;
-    const size_t bytes =
-        n_values * sizeof(*k->values) +
-        (3 * n_accesses + n_buffers + 2 * loops->stores.n + loops->n_phases +
-         loops->offsets.n) *
-            sizeof(LLVMValueRef);
+    const size_t bytes = n_values * (sizeof(*k->values) + sizeof(*k->sites)) +
+                         (3 * n_accesses + n_buffers + 2 * loops->stores.n +
+                          loops->n_phases + loops->offsets.n) *
+                             sizeof(LLVMValueRef);
     k->memory = k->program->alloc(bytes);
     if (!k->memory)
         return false;
@@ -280,6 +284,7 @@ static bool make_arrays(tgi_llvm_kernel *k)
     k->matmul.column_partials = k->matmul.partials + loops->stores.n;
     k->non_temporal_phases = k->matmul.column_partials + loops->stores.n;
     k->offset_tables = k->non_temporal_phases + loops->n_phases;
+    k->sites = (const tgi_site_chain **)(k->offset_tables + loops->offsets.n);
     return true;
 }
 
@@ -293,7 +298,11 @@ bool tgi_llvm_kernel_begin(tgi_llvm_kernel *k, tgi_llvm_program *program,
     };
     k->schedule = loops->schedule;
     k->loops = k->schedule->loops;
-    return make_arrays(k) || tgi_llvm_fail_memory(program);
+    if (!make_arrays(k))
+        return tgi_llvm_fail_memory(program);
+    if (program->debug)
+        tgi_llvm_debug_find_sites(k);
+    return true;
 }
 
 void tgi_llvm_kernel_end(tgi_llvm_kernel *k)

@@ -11,6 +11,7 @@
  * Parts are equal if their keys are: a list of words that encodes each inst and
  * the origins of its operands.
  */
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
@@ -168,6 +169,8 @@ static void define_function(tgi_llvm_fission *s, uint32_t part,
     inner.function = function;
     inner.entry = tgi_llvm_block_append(&inner, "entry");
     inner.splat_lanes = s->lanes;
+    const tgi_llvm_debug_place before =
+        tgi_llvm_debug_enter_shared(s->k, function);
     LLVMPositionBuilderAtEnd(inner.b, inner.entry);
     for (uint32_t i = 0; i < key->n_arguments; i++) {
         const argument *a = &key->arguments[i];
@@ -191,6 +194,7 @@ static void define_function(tgi_llvm_fission *s, uint32_t part,
     callee.n = LLVMGetParam(function, key->n_arguments);
     tgi_llvm_fission_loop_emit(&callee, part);
     LLVMBuildRetVoid(inner.b);
+    tgi_llvm_debug_leave(s->k->program, before);
     LLVMPositionBuilderAtEnd(inner.b, block);
     for (uint32_t i = key->n_arguments; i-- > 0;)
         if (key->arguments[i].kind == SCALAR)
@@ -327,6 +331,7 @@ bool tgi_llvm_fission_call_emit(tgi_llvm_fission *s, uint32_t part)
     for (uint32_t i = 0; i < key.n_arguments; i++)
         arguments[i] = argument_address(s, &key.arguments[i]);
     arguments[key.n_arguments] = s->n;
+    tgi_llvm_debug_call(k, shared->function);
     LLVMBuildCall2(k->b, shared->type, shared->function, arguments,
                    key.n_arguments + 1, "");
     return true;

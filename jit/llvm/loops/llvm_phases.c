@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* llvm_phases.c - see llvm_phases.h. */
 #include "llvm/loops/llvm_phases.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/loops/llvm_fission.h"
@@ -102,6 +103,7 @@ void tgi_llvm_phases_emit(tgi_llvm_kernel *k, tgi_llvm_phase_loop_fn *emit_loop,
     /* A point of a ROWS kernel is one element of its outer axes. */
     const unsigned lanes = k->loops->vectors == TGI_ROWS ? 1 : k->e->lanes;
     for (unsigned phase = 0; phase < k->loops->n_phases; phase++) {
+        LLVMMetadataRef before = tgi_llvm_debug_set_phase(k, phase);
         k->e->lanes = lanes;
         tgi_llvm_point_insts_emit(k, phase, false);
         if (emit_loop && k->schedule->phases[phase].has_loop)
@@ -109,6 +111,7 @@ void tgi_llvm_phases_emit(tgi_llvm_kernel *k, tgi_llvm_phase_loop_fn *emit_loop,
         k->e->lanes = lanes;
         tgi_llvm_point_insts_emit(k, phase, true);
         tgi_llvm_point_stores_emit(k, phase);
+        tgi_llvm_debug_restore(k->program, before);
     }
 }
 

@@ -18,6 +18,7 @@
  */
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
@@ -145,6 +146,15 @@ void tgi_llvm_column_epilogue_store(tgi_llvm_kernel *k)
                           k->matmul.column_partials[i]);
 }
 
+static void store_column(tgi_llvm_kernel *k, size_t i)
+{
+    const tgi_loop_store *store = store_at(k->schedule, i);
+    LLVMMetadataRef before = tgi_llvm_debug_set_store(k, store);
+    tgi_llvm_store_value(k, tgi_llvm_store_access(k, store),
+                         load_partial(k, i, tgi_llvm_const_i64(k->program, 0)));
+    tgi_llvm_debug_restore(k->program, before);
+}
+
 void tgi_llvm_column_epilogue_end(tgi_llvm_kernel *k)
 {
     if (!k->schedule->matmul.reduces_columns)
@@ -153,9 +163,7 @@ void tgi_llvm_column_epilogue_end(tgi_llvm_kernel *k)
     tgi_llvm_point_addresses_emit(k);
     for (size_t i = 0; i < k->loops->stores.n; i++)
         if (reduces_column(k->schedule, i))
-            tgi_llvm_store_value(
-                k, tgi_llvm_store_access(k, store_at(k->schedule, i)),
-                load_partial(k, i, tgi_llvm_const_i64(k->program, 0)));
+            store_column(k, i);
 }
 
 /* -- Rows ------------------------------------------------------------------ */
@@ -166,6 +174,7 @@ static void store_reduced(tgi_llvm_kernel *k, const tgi_loop_store *store,
 {
     const unsigned lanes = k->e->lanes, n_active_lanes = k->n_active_lanes;
     LLVMValueRef mask = k->mask;
+    LLVMMetadataRef before = tgi_llvm_debug_set_store(k, store);
     k->mask = NULL;
     k->n_active_lanes = 0;
     LLVMValueRef all = tgi_llvm_horizontal_reduce_op(
@@ -174,6 +183,7 @@ static void store_reduced(tgi_llvm_kernel *k, const tgi_loop_store *store,
     k->e->lanes = lanes;
     k->mask = mask;
     k->n_active_lanes = n_active_lanes;
+    tgi_llvm_debug_restore(k->program, before);
 }
 
 static LLVMValueRef select_active(tgi_llvm_kernel *k, LLVMValueRef value,
@@ -285,10 +295,14 @@ void tgi_llvm_row_epilogue_end(tgi_llvm_kernel *k)
 
 void tgi_llvm_epilogue_accumulate(tgi_llvm_kernel *k, LLVMValueRef row)
 {
-    for (size_t i = 0; i < k->loops->stores.n; i++)
+    for (size_t i = 0; i < k->loops->stores.n; i++) {
+        const tgi_loop_store *store = store_at(k->schedule, i);
+        LLVMMetadataRef before = tgi_llvm_debug_set_store(k, store);
         if (reduces_row(k->schedule, i))
             accumulate_row(k, i, row);
         else if (reduces_column(k->schedule, i))
-            k->matmul.column_partials[i] = combine_value(
-                k, store_at(k->schedule, i), k->matmul.column_partials[i]);
+            k->matmul.column_partials[i] =
+                combine_value(k, store, k->matmul.column_partials[i]);
+        tgi_llvm_debug_restore(k->program, before);
+    }
 }

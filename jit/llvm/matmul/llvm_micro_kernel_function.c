@@ -19,6 +19,7 @@
  */
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
@@ -296,9 +297,12 @@ static void define_function(tgi_llvm_kernel *k, LLVMValueRef function,
         .element = tgi_llvm_element_type(k->e, tgi_llvm_matmul_dtype(k)),
         .vector = tgi_llvm_type(k->e, tgi_llvm_matmul_dtype(k)),
         .array = LLVMGetParam(function, 0)};
+    const tgi_llvm_debug_place before =
+        tgi_llvm_debug_enter_shared(k, function);
     k->function = function;
     LLVMPositionBuilderAtEnd(k->b, tgi_llvm_block_append(k, "entry"));
     emit_function(&t);
+    tgi_llvm_debug_leave(k->program, before);
     k->function = kernel;
     LLVMPositionBuilderAtEnd(k->b, block);
 }
@@ -438,7 +442,8 @@ void tgi_llvm_micro_kernel_call(tgi_llvm_kernel *k,
                           LLVMBuildICmp(k->b, LLVMIntSGT, n,
                                         tgi_llvm_const_i64(k->program, 0), ""));
     set_arg(k, args, COUNT, n);
-    LLVMBuildCall2(k->b, function_type(k->program), find_or_define(k, height),
-                   &array, 1, "");
+    LLVMValueRef function = find_or_define(k, height);
+    tgi_llvm_debug_call(k, function);
+    LLVMBuildCall2(k->b, function_type(k->program), function, &array, 1, "");
     tgi_llvm_branch_end(k, &any);
 }

@@ -11,6 +11,7 @@
  */
 #include "llvm/reduce/llvm_reduce.h"
 #include "schedule/schedule.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
@@ -138,8 +139,10 @@ void tgi_llvm_reduce_step_pair(tgi_llvm_kernel *k, uint32_t number,
                                LLVMValueRef first, tgi_llvm_accumulator *acc)
 {
     const tgi_reduction *reduction = reduction_at(k->schedule, number);
+    LLVMMetadataRef before = tgi_llvm_debug_set_reduction(k, number);
     step_native_minmax(k, reduction, first,
                        tgi_llvm_value_of(k, reduction->value), acc);
+    tgi_llvm_debug_restore(k->program, before);
 }
 
 static void step_arg(tgi_llvm_kernel *k, const tgi_reduction *reduction,
@@ -163,6 +166,7 @@ void tgi_llvm_reduce_step(tgi_llvm_kernel *k, uint32_t number,
 {
     const tgi_reduction *reduction = reduction_at(k->schedule, number);
     const tgi_llvm_accumulator old = *acc;
+    LLVMMetadataRef before = tgi_llvm_debug_set_reduction(k, number);
     LLVMValueRef x = tgi_llvm_value_of(k, reduction->value);
     if (tgi_reduction_is_arg(reduction)) {
         step_arg(k, reduction, x, acc);
@@ -178,12 +182,14 @@ void tgi_llvm_reduce_step(tgi_llvm_kernel *k, uint32_t number,
     }
     /* Inactive columns are never stored; inactive lanes of a row must not
        change, since lanes are combined at the end. */
-    if (!k->mask || k->e->lanes == 1 || k->loops->vectors == TGI_COLUMNS)
-        return;
-    for (unsigned i = 0;
-         i < tgi_llvm_accumulator_parts(k, number, is_reassociable); i++)
+    const bool is_masked =
+        k->mask && k->e->lanes > 1 && k->loops->vectors != TGI_COLUMNS;
+    for (unsigned i = 0; is_masked && i < tgi_llvm_accumulator_parts(
+                                              k, number, is_reassociable);
+         i++)
         acc->part[i] =
             LLVMBuildSelect(k->b, k->mask, acc->part[i], old.part[i], "");
+    tgi_llvm_debug_restore(k->program, before);
 }
 
 /* -- Ends ------------------------------------------------------------------ */
@@ -289,8 +295,11 @@ LLVMValueRef tgi_llvm_reduce_combine(tgi_llvm_kernel *k, uint32_t number,
 {
     const tgi_reduction *reduction = reduction_at(k->schedule, number);
     assert(!tgi_reduction_is_arg(reduction));
-    return tgi_llvm_reduce_combine_op(k, combining_op(reduction),
-                                      reduction->dtype, left, right);
+    LLVMMetadataRef before = tgi_llvm_debug_set_reduction(k, number);
+    LLVMValueRef result = tgi_llvm_reduce_combine_op(
+        k, combining_op(reduction), reduction->dtype, left, right);
+    tgi_llvm_debug_restore(k->program, before);
+    return result;
 }
 
 /* -- Lanes ----------------------------------------------------------------- */
@@ -339,6 +348,9 @@ LLVMValueRef tgi_llvm_horizontal_reduce(tgi_llvm_kernel *k, uint32_t number,
                                         LLVMValueRef *vectors, unsigned n)
 {
     const tgi_reduction *reduction = reduction_at(k->schedule, number);
-    return tgi_llvm_horizontal_reduce_op(k, combining_op(reduction),
-                                         reduction->dtype, vectors, n);
+    LLVMMetadataRef before = tgi_llvm_debug_set_reduction(k, number);
+    LLVMValueRef result = tgi_llvm_horizontal_reduce_op(
+        k, combining_op(reduction), reduction->dtype, vectors, n);
+    tgi_llvm_debug_restore(k->program, before);
+    return result;
 }

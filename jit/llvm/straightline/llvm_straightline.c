@@ -11,6 +11,7 @@
 #include "llvm/straightline/llvm_straightline.h"
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
+#include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
@@ -259,7 +260,10 @@ bool tgi_llvm_straightline_kernel_emit(tgi_llvm_straightline *group,
         k.entry = group->entry;
         k.buffers = group->buffers;
         k.straightline = group;
+        LLVMMetadataRef before =
+            tgi_llvm_debug_set(k.program, loops->main_site);
         emit_points(&k);
+        tgi_llvm_debug_restore(k.program, before);
     }
     tgi_llvm_kernel_end(&k);
     return !group->program->failure;

@@ -18,7 +18,7 @@ static void print_buffers(const tgi_loops *loops, tgi_strbuf *out)
         if (loops->buffers.data[i].place == TGI_PLACE_SSA)
             continue;
         tgi_strbuf_addf(out, "#   %4u  ", 8 * i);
-        tgi_loops_print_buffer(loops, tgi_buffer_id_from(i), out);
+        tgi_loops_print_named_buffer(loops, tgi_buffer_id_from(i), out);
         tgi_strbuf_add(out, "\n");
     }
 }

@@ -171,22 +171,29 @@ static void request_debug_info(job *j)
     j->request.debug_directory = j->directory;
 }
 
+tgi_codegen_options tgi_compile_request(const tgi_loops *loops,
+                                        const tgi_jit_options *options)
+{
+    return (tgi_codegen_options){
+        .cpu = options->cpu,
+        .vector_bits = options->vector_bits,
+        .verify = options->verifies,
+        .instruments = options->instruments,
+        .has_step_hooks = !tgi_loops_are_single(loops),
+        .wants_ir = tgi_jit_wants_stage(options, "ir") ||
+                    tgi_jit_wants_stage(options, "ir-after"),
+        .wants_assembly = tgi_jit_wants_stage(options, "asm"),
+        .alloc = tgi_alloc,
+        .free = tgi_free};
+}
+
 tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
                       bool cached_only, tgi_code **out_code)
 {
     job j = {.loops = loops,
              .options = options,
              .cached_only = cached_only,
-             .request = {.cpu = options->cpu,
-                         .vector_bits = options->vector_bits,
-                         .verify = options->verifies,
-                         .instruments = options->instruments,
-                         .has_step_hooks = !tgi_loops_are_single(loops),
-                         .wants_ir = tgi_jit_wants_stage(options, "ir") ||
-                                     tgi_jit_wants_stage(options, "ir-after"),
-                         .wants_assembly = tgi_jit_wants_stage(options, "asm"),
-                         .alloc = tgi_alloc,
-                         .free = tgi_free}};
+             .request = tgi_compile_request(loops, options)};
     request_debug_info(&j);
     /* IR that is dumped is also verified. */
     j.request.verify |= j.request.wants_ir;

@@ -18,6 +18,10 @@
 tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
                       bool cached_only, tgi_code **out_code);
 
+/* What the code generator is asked for, but for debug information. */
+tgi_codegen_options tgi_compile_request(const tgi_loops *loops,
+                                        const tgi_jit_options *options);
+
 /* Whether the options' observer wants a stage; passes its text (or NULL) to the
    observer if so. */
 bool tgi_jit_wants_stage(const tgi_jit_options *options, const char *stage);

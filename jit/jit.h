@@ -120,6 +120,9 @@ tg_status tgi_native_run(tgi_native *native);
 tg_status tgi_native_run_profiled(tgi_native *native, tgi_profile_trace *trace,
                                   tgi_profile_call *call);
 
+/* Later runs record their prints and host calls; NULL: not. */
+void tgi_native_set_host_log(tgi_native *native, tgi_host_log *log);
+
 /* Identifies the contents of a variable: different contents have different
    ids. */
 typedef struct tgi_contents_id {

@@ -29,6 +29,8 @@ libtgjit_core_la_SOURCES += \
 	jit/assembly_dump.h \
 	jit/compile.c \
 	jit/compile.h \
+	jit/inspect.c \
+	jit/inspect.h \
 	jit/jit.h \
 	jit/program.c \
 	jit/program.h
@@ -194,6 +196,8 @@ libtgjit_core_la_SOURCES += \
 	jit/run/native_object.h \
 	jit/run/native_profile.c \
 	jit/run/native_profile.h \
+	jit/run/pacer.c \
+	jit/run/pacer.h \
 	jit/run/roof.c \
 	jit/run/roof.h \
 	jit/run/work_share.c \
@@ -218,15 +222,19 @@ build_id.h: $(libtgjit_core_la_SOURCES) $(libtgjit_codegen_la_SOURCES) Makefile
 	if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv $@.tmp $@; fi
 jit/cache/code_key.lo: build_id.h
 
-# OpenMP is for jit/run/team.c alone, which therefore is a library of its own. The
+# OpenMP is for jit/run/openmp.c alone, which is in a library of its own. The
 # flag is passed on to whoever links it.
 noinst_LTLIBRARIES += libtgjit-rt.la
 libtgjit_rt_la_SOURCES = \
 	jit/codegen/entry_abi.h \
-	jit/run/helper_threads.c \
-	jit/run/helper_threads.h \
+	jit/run/openmp.c \
+	jit/run/openmp.h \
 	jit/run/team.c \
-	jit/run/team.h
+	jit/run/team.h \
+	jit/run/wait_word.c \
+	jit/run/wait_word.h \
+	jit/run/team_workers.c \
+	jit/run/team_workers.h
 libtgjit_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 libtgjit_core_la_LIBADD += libtgjit-rt.la $(OPENMP_CFLAGS)
 
@@ -236,14 +244,19 @@ lib_LIBRARIES += libtgjit-aot.a
 libtgjit_aot_a_SOURCES = \
 	jit/codegen/entry_abi.h \
 	jit/export/aot.c \
-	jit/run/helper_threads.c \
-	jit/run/helper_threads.h \
+	jit/run/openmp.c \
+	jit/run/openmp.h \
 	jit/run/team.c \
 	jit/run/team.h \
+	jit/run/wait_word.c \
+	jit/run/wait_word.h \
+	jit/run/team_workers.c \
+	jit/run/team_workers.h \
 	jit/run/work_share.c \
 	jit/run/work_share.h \
 	src/base/fpenv.c \
 	src/base/fpenv.h \
+	src/base/initial_exec_tls.h \
 	src/base/thread.h
 libtgjit_aot_a_AR = $(AR) cr
 libtgjit_aot_a_CFLAGS = $(AM_CFLAGS) -fPIC $(OPENMP_CFLAGS)

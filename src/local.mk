@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	src/front/data/README.md \
 	src/front/export/README.md \
 	src/front/file/README.md \
+	src/front/inspect/README.md \
 	src/front/object/README.md \
 	src/front/ops/README.md \
 	src/front/profile/README.md \
@@ -132,6 +133,7 @@ libtgjit_core_la_SOURCES += \
 	src/recipe/recipe_each.h \
 	src/recipe/recipe_erf.h \
 	src/recipe/recipe_exp.h \
+	src/recipe/recipe_fast.h \
 	src/recipe/recipe_log.h \
 	src/recipe/recipe_math.h \
 	src/recipe/recipe_one.h \
@@ -151,6 +153,7 @@ libtgjit_core_la_SOURCES += \
 	src/build/build_einsum.c \
 	src/build/build_elementwise.c \
 	src/build/build_labelled.c \
+	src/build/build_formula.h \
 	src/build/build_labelled.h \
 	src/build/build_number.c \
 	src/build/build_random.c \
@@ -168,6 +171,8 @@ libtgjit_core_la_SOURCES += \
 	src/runtime/format.h \
 	src/runtime/host.c \
 	src/runtime/host.h \
+	src/runtime/host_log.c \
+	src/runtime/host_log.h \
 	src/runtime/index_check.c \
 	src/runtime/index_check.h \
 	src/runtime/memory_packing.c \
@@ -230,11 +235,16 @@ libtgjit_core_la_SOURCES += \
 	src/pass/pass.h \
 	src/pass/pass_crop.c \
 	src/pass/pass_dead.c \
+	src/pass/pass_distribute.c \
 	src/pass/pass_constant_fold.c \
 	src/pass/pass_hoist.c \
 	src/pass/pass_inline.c \
 	src/pass/pass_shape.c \
-	src/pass/pass_simplify.c
+	src/pass/pass_simplify.c \
+	src/pass/update_pieces.c \
+	src/pass/update_pieces.h \
+	src/pass/value_checks.c \
+	src/pass/value_checks.h
 
 # -- src/gradient: reverse-mode differentiation ------------------------------
 
@@ -304,6 +314,8 @@ libtgjit_core_la_SOURCES += \
 	src/front/call/bound.h \
 	src/front/call/bound_extents.c \
 	src/front/call/call.c \
+	src/front/call/checked_run.c \
+	src/front/call/checked_run.h \
 	src/front/call/compile_policy.c \
 	src/front/call/compile_policy.h \
 	src/front/call/compile_queue.c \
@@ -317,6 +329,8 @@ libtgjit_core_la_SOURCES += \
 	src/front/call/function.c \
 	src/front/call/function_object.h \
 	src/front/call/function_variables.c \
+	src/front/call/inspect_concrete.c \
+	src/front/call/inspect_concrete.h \
 	src/front/call/launch.c \
 	src/front/call/launch.h \
 	src/front/call/pending.c \
@@ -336,19 +350,28 @@ libtgjit_core_la_SOURCES += \
 
 libtgjit_core_la_SOURCES += \
 	src/front/ops/ops.c \
+	src/front/ops/ops_activation.c \
 	src/front/ops/ops_arrange.c \
 	src/front/ops/ops_arrange.h \
 	src/front/ops/ops_axes.c \
+	src/front/ops/ops_class_loss.c \
 	src/front/ops/ops_control.c \
 	src/front/ops/ops_control.h \
 	src/front/ops/ops_conv.c \
 	src/front/ops/ops_cumulative.c \
 	src/front/ops/ops_custom.c \
 	src/front/ops/ops_derivative.c \
+	src/front/ops/ops_distribution.c \
 	src/front/ops/ops_einsum.c \
+	src/front/ops/ops_elementwise.c \
+	src/front/ops/ops_formula.c \
+	src/front/ops/ops_formula.h \
 	src/front/ops/ops_gradient.c \
 	src/front/ops/ops_gradient.h \
+	src/front/ops/ops_grid_sample.c \
 	src/front/ops/ops_host.c \
+	src/front/ops/ops_index.c \
+	src/front/ops/ops_index.h \
 	src/front/ops/ops_list.c \
 	src/front/ops/ops_losses.c \
 	src/front/ops/ops_nn.c \
@@ -357,7 +380,17 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
 	src/front/ops/ops_random.h \
+	src/front/ops/ops_norm.c \
+	src/front/ops/ops_order.c \
+	src/front/ops/ops_pattern.c \
+	src/front/ops/ops_reduce.c \
+	src/front/ops/ops_resize.c \
+	src/front/ops/ops_sampling.c \
+	src/front/ops/ops_sampling.h \
 	src/front/ops/ops_scan.c \
+	src/front/ops/ops_shape.c \
+	src/front/ops/ops_sort.c \
+	src/front/ops/ops_sort.h \
 	src/front/ops/ops_spatial.c \
 	src/front/ops/ops_spatial.h \
 	src/front/ops/ops_state.c \
@@ -382,6 +415,29 @@ libtgjit_core_la_SOURCES += \
 	src/front/data/dataset_shuffle.c \
 	src/front/data/dataset_zip.c \
 	src/front/data/iterator.c
+
+# -- src/front/inspect: pages about traces ------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/front/inspect/assembly.c \
+	src/front/inspect/assembly.h \
+	src/front/inspect/html.c \
+	src/front/inspect/html.h \
+	src/front/inspect/inspect_session.c \
+	src/front/inspect/inspect_session.h \
+	src/front/inspect/inspection.h \
+	src/front/inspect/layered_layout.c \
+	src/front/inspect/layered_layout.h \
+	src/front/inspect/page.c \
+	src/front/inspect/page.h \
+	src/front/inspect/page_facts.c \
+	src/front/inspect/page_graph.c \
+	src/front/inspect/page_kernels.c \
+	src/front/inspect/page_memory.c \
+	src/front/inspect/page_profile.c \
+	src/front/inspect/page_source.c \
+	src/front/inspect/page_style.c \
+	src/front/inspect/page_style.h
 
 # -- src/front/profile: reports of profiles ----------------------------------
 
@@ -467,3 +523,9 @@ src_tools_tgjit_cache_SOURCES = src/tools/tgjit_cache.c
 src_tools_tgjit_cache_CPPFLAGS = -I$(top_srcdir)/include -D_GNU_SOURCE
 src_tools_tgjit_cache_LDFLAGS = $(TGJIT_SANITIZE)
 src_tools_tgjit_cache_LDADD = libtgjit.la
+
+bin_PROGRAMS += src/tools/tgjit-inspect
+src_tools_tgjit_inspect_SOURCES = src/tools/tgjit_inspect.c
+src_tools_tgjit_inspect_CPPFLAGS = -I$(top_srcdir)/include -D_GNU_SOURCE
+src_tools_tgjit_inspect_LDFLAGS = $(TGJIT_SANITIZE)
+src_tools_tgjit_inspect_LDADD = libtgjit.la

@@ -65,6 +65,9 @@ typedef struct tg_function_options {
     tg_policy policy;
     size_t max_traces;      /* 0: 256; the least recently used are evicted */
     size_t max_trace_bytes; /* 0: 256 MiB */
+    /* Of the operations of the callback, its branches and loops; a function
+       that it calls has its own. */
+    tg_accuracy_level accuracy;
 } tg_function_options;
 
 #define TG_FUNCTION_OPTIONS_INIT TG_OPTIONS_INIT(tg_function_options)
@@ -212,6 +215,17 @@ TG_API TG_MUST_CHECK char *tg_function_text(tg_function *function,
 TG_API TG_MUST_CHECK char *tg_concrete_text(tg_concrete *concrete,
                                             tg_text_kind kind);
 TG_API void tg_text_free(char *text);
+
+/*
+ * Writes a page about a trace to a file, which it replaces: one self-contained
+ * HTML file with the graph, the decisions of fusion, loops, schedules, memory
+ * plan, assembly beside the source lines, and the profile (profile.h) if there
+ * is one. The trace is compiled for it; where that fails, the page says why. Its
+ * extents are those of the first call that was compiled. Fails with
+ * TG_ERROR_FILE if the file cannot be written. Thread-safe.
+ */
+TG_API TG_MUST_CHECK tg_status tg_concrete_inspect(tg_concrete *concrete,
+                                                   const char *path);
 
 /* Number of successful traces of the callback so far. */
 TG_API size_t tg_function_trace_count(const tg_function *function);

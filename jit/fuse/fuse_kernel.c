@@ -314,7 +314,7 @@ static tg_status build_epilogue(tgi_loop_builder *b, const tgi_fuse_kernel *k,
 }
 
 /*
- * Stores an update, or the sum of the update and the old element, at its index;
+ * Stores an update, or what it makes of the old element, at its index;
  * the old element if the index is out of range. One access serves load and
  * store, so that every step loads what earlier ones have stored.
  */
@@ -339,11 +339,12 @@ static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
         access.index ? tgi_loop_builder_access(b, &access) : UINT32_MAX;
     if (number == UINT32_MAX)
         return tg_error_last()->status;
-    if (attr->mode == TG_SCATTER_ADD || attr->range == TG_SCATTER_DROP) {
+    const tgi_op op = tgi_scatter_op(attr->mode);
+    if (op || attr->range == TG_SCATTER_DROP) {
         uint32_t old = tgi_loop_builder_reload(b, number, task->node);
-        if (old && attr->mode == TG_SCATTER_ADD)
+        if (old && op)
             value = tgi_loop_builder_op(
-                b, TGI_OP_ADD, 2, (const uint32_t[]){old, value}, task->node);
+                b, op, 2, (const uint32_t[]){old, value}, task->node);
         if (old && value && attr->range == TG_SCATTER_DROP) {
             uint32_t in_range =
                 tgi_loop_builder_in_range(b, index, extent, task->node);

@@ -133,7 +133,7 @@ typedef enum tgi_inst_kind {
     TGI_INST_POSITION, /* i64: offset + sum of stride * index of `access` */
     TGI_INST_LOAD,     /* through `access` */
     TGI_INST_OP,       /* an elementwise op: its recipe for `type` */
-    TGI_INST_CAST,     /* from `type` to `dtype` */
+    TGI_INST_CAST,     /* CAST or BITCAST from `type` to `dtype` */
     TGI_INST_RANDOM,   /* RANDOM_BITS: key, offset (u64), position (i64) */
     TGI_INST_INDEX,    /* of a gather: an integer `type`, clamped to
                           0 … dim - 1, as i64; 0 if dim is 0 */
@@ -163,7 +163,7 @@ typedef enum tgi_level {
  */
 typedef struct tgi_inst {
     uint8_t kind;
-    uint8_t op;    /* OP: tgi_op */
+    uint8_t op;    /* OP, CAST: tgi_op */
     uint8_t dtype; /* of the value */
     uint8_t type;  /* OP: dtype of the recipe; CAST, INDEX: of the operand */
     uint8_t level;
@@ -525,10 +525,18 @@ enum { TGI_LOOPS_SOURCE = 1 /* lines and names of the user's program */ };
 /* Appends a text form, for dumps and goldens. */
 void tgi_loops_print(const tgi_loops *loops, unsigned flags, tgi_strbuf *out);
 
-/* Appends a buffer: its letter and number, and its name in the user's program,
-   if it has one. */
+/* Its parts: a buffer by letter and number, the same with its name in the
+   user's program (if it has one), a kernel, and a line for a step (for one that
+   runs a kernel, its name). */
 void tgi_loops_print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
                             tgi_strbuf *out);
+void tgi_loops_print_named_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
+                                  tgi_strbuf *out);
+void tgi_loops_print_kernel(const tgi_loops *loops,
+                            const tgi_kernel_loops *kernel, unsigned flags,
+                            tgi_strbuf *out);
+void tgi_loops_print_step(const tgi_loops *loops, size_t step,
+                          tgi_strbuf *out);
 
 /* Checks the rules of this header. TG_OK, or TG_ERROR_INTERNAL with a message
    that names the violated rule. */

@@ -28,8 +28,8 @@ static void print_stride(const tgi_loops *loops, tgi_stride stride,
     *is_first = false;
 }
 
-static void print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
-                         tgi_strbuf *out)
+void tgi_loops_print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
+                            tgi_strbuf *out)
 {
     static const char letters[] = {
         [TGI_PLACE_PARAM] = 'p',    [TGI_PLACE_RESULT] = 'r',
@@ -56,11 +56,11 @@ static const char *name_of(const tgi_loops *loops, const tgi_loop_buffer *b)
     return graph && node ? tgi_graph_node(graph, node)->name : NULL;
 }
 
-void tgi_loops_print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
-                            tgi_strbuf *out)
+void tgi_loops_print_named_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
+                                  tgi_strbuf *out)
 {
     const char *name = name_of(loops, tgi_loops_buffer(loops, buffer));
-    print_buffer(loops, buffer, out);
+    tgi_loops_print_buffer(loops, buffer, out);
     if (!name)
         return;
     tgi_strbuf_add(out, " ");
@@ -85,7 +85,7 @@ static void print_offset_table(const tgi_loops *loops,
     if (tgi_buffer_id_is_none(table->memory))
         return;
     tgi_strbuf_add(out, " in ");
-    print_buffer(loops, table->memory, out);
+    tgi_loops_print_buffer(loops, table->memory, out);
 }
 
 static void print_access(const tgi_loops *loops, const tgi_kernel_loops *k,
@@ -124,7 +124,7 @@ static void print_element(const tgi_loops *loops, const tgi_kernel_loops *k,
                           uint32_t number, tgi_strbuf *out)
 {
     const tgi_access *access = &k->accesses.data[number];
-    print_buffer(loops, access->buffer, out);
+    tgi_loops_print_buffer(loops, access->buffer, out);
     tgi_strbuf_add(out, "[");
     print_access(loops, k, access, out);
     tgi_strbuf_add(out, "]");
@@ -153,8 +153,7 @@ static void end_line(const tgi_kernel_loops *k, tgi_ref node, unsigned flags,
 static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
                        uint32_t number, unsigned flags, tgi_strbuf *out)
 {
-    static const char *const names[] = {[TGI_INST_CAST] = "cast",
-                                        [TGI_INST_RANDOM] = "random",
+    static const char *const names[] = {[TGI_INST_RANDOM] = "random",
                                         [TGI_INST_INDEX] = "index",
                                         [TGI_INST_IN_RANGE] = "in_range"};
     const tgi_inst *inst = &k->insts.data[number];
@@ -191,8 +190,8 @@ static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
         char text[64];
         tgi_dtype_format((tg_dtype)inst->dtype, &inst->bits, text,
                          sizeof(text));
-        tgi_strbuf_addf(out, "carried %s %%%u from %s",
-                        dtype_name(inst->dtype), inst->number, text);
+        tgi_strbuf_addf(out, "carried %s %%%u from %s", dtype_name(inst->dtype),
+                        inst->number, text);
         break;
     }
     case TGI_INST_REDUCED:
@@ -202,7 +201,10 @@ static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
     case TGI_INST_RANDOM:
     case TGI_INST_INDEX:
     case TGI_INST_IN_RANGE:
-        tgi_strbuf_addf(out, "%s %s", names[inst->kind],
+        tgi_strbuf_addf(out, "%s %s",
+                        inst->kind == TGI_INST_CAST
+                            ? tgi_op_table[inst->op].name
+                            : names[inst->kind],
                         dtype_name(inst->dtype));
         print_operands(inst, out);
         if (inst->kind == TGI_INST_INDEX || inst->kind == TGI_INST_IN_RANGE) {
@@ -256,8 +258,8 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
     }
 }
 
-static void print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
-                         unsigned flags, tgi_strbuf *out)
+void tgi_loops_print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
+                            unsigned flags, tgi_strbuf *out)
 {
     tgi_strbuf_addf(out, "kernel %s: %s%s of ", k->name,
                     k->is_straightline ? "straight-line, " : "",
@@ -286,34 +288,34 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
     case TGI_STEP_LOOP:
         tgi_strbuf_add(out,
                        c->is_straightline ? "straight-line loop " : "loop ");
-        print_buffer(loops, c->counter, out);
+        tgi_loops_print_buffer(loops, c->counter, out);
         tgi_strbuf_add(out, " to ");
-        print_buffer(loops, c->operand, out);
+        tgi_loops_print_buffer(loops, c->operand, out);
         tgi_strbuf_add(out, c->is_limited ? ", limited" : "");
         if (!tgi_stack_set_id_is_none(c->stack_set))
             tgi_strbuf_addf(out, ", pushes onto stacks #%u",
                             tgi_stack_set_id_index(c->stack_set));
         if (c->has_base) {
             tgi_strbuf_add(out, " from ");
-            print_buffer(loops, c->base, out);
+            tgi_loops_print_buffer(loops, c->base, out);
         }
         break;
     case TGI_STEP_TEST:
         tgi_strbuf_add(out, "exit unless ");
-        print_buffer(loops, c->test, out);
+        tgi_loops_print_buffer(loops, c->test, out);
         break;
     case TGI_STEP_LOOP_END:
         tgi_strbuf_add(out, "end loop");
         for (uint32_t i = 0; i < c->n_moved; i++) {
             tgi_strbuf_add(out, i ? ", " : ", moves ");
-            print_buffer(loops, c->to[i], out);
+            tgi_loops_print_buffer(loops, c->to[i], out);
             tgi_strbuf_add(out, " from ");
-            print_buffer(loops, c->from[i], out);
+            tgi_loops_print_buffer(loops, c->from[i], out);
         }
         break;
     case TGI_STEP_SWITCH:
         tgi_strbuf_add(out, "switch ");
-        print_buffer(loops, c->operand, out);
+        tgi_loops_print_buffer(loops, c->operand, out);
         break;
     default:
         tgi_strbuf_add(out,
@@ -321,6 +323,35 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
         break;
     }
     tgi_strbuf_add(out, "\n");
+}
+
+void tgi_loops_print_step(const tgi_loops *loops, size_t number,
+                          tgi_strbuf *out)
+{
+    const tgi_loop_step *step = &loops->steps.data[number];
+    switch ((tgi_loop_step_kind)step->kind) {
+    case TGI_STEP_RUN:
+        tgi_strbuf_addf(out, "run %s\n",
+                        tgi_loops_kernel(loops, step->kernel)->name);
+        break;
+    case TGI_STEP_BARRIER:
+        tgi_strbuf_add(out, "barrier\n");
+        break;
+    case TGI_STEP_RETURN_IF_FAILED:
+        tgi_strbuf_add(out, "return if a check failed\n");
+        break;
+    case TGI_STEP_HOST:
+        tgi_strbuf_addf(out, "host %u\n", tgi_host_id_index(step->host));
+        break;
+    case TGI_STEP_LOOP:
+    case TGI_STEP_TEST:
+    case TGI_STEP_LOOP_END:
+    case TGI_STEP_SWITCH:
+    case TGI_STEP_CASE:
+    case TGI_STEP_SWITCH_END:
+        print_control(loops, step, out);
+        break;
+    }
 }
 
 void tgi_loops_print(const tgi_loops *loops, unsigned flags, tgi_strbuf *out)
@@ -339,37 +370,18 @@ void tgi_loops_print(const tgi_loops *loops, unsigned flags, tgi_strbuf *out)
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         tgi_strbuf_add(out, "buffer ");
         if (flags & TGI_LOOPS_SOURCE)
-            tgi_loops_print_buffer(loops, tgi_buffer_id_from(i), out);
+            tgi_loops_print_named_buffer(loops, tgi_buffer_id_from(i), out);
         else
-            print_buffer(loops, tgi_buffer_id_from(i), out);
+            tgi_loops_print_buffer(loops, tgi_buffer_id_from(i), out);
         tgi_strbuf_addf(out, ": %s, ", places[b->place]);
         tgi_dim_print(loops->dims, b->count, out);
         tgi_strbuf_addf(out, " %s\n", dtype_name(b->dtype));
     }
     for (size_t i = 0; i < loops->steps.n; i++) {
-        const tgi_loop_step *step = &loops->steps.data[i];
-        switch ((tgi_loop_step_kind)step->kind) {
-        case TGI_STEP_RUN:
-            print_kernel(loops, tgi_loops_kernel(loops, step->kernel), flags,
-                         out);
-            break;
-        case TGI_STEP_BARRIER:
-            tgi_strbuf_add(out, "barrier\n");
-            break;
-        case TGI_STEP_RETURN_IF_FAILED:
-            tgi_strbuf_add(out, "return if a check failed\n");
-            break;
-        case TGI_STEP_HOST:
-            tgi_strbuf_addf(out, "host %u\n", tgi_host_id_index(step->host));
-            break;
-        case TGI_STEP_LOOP:
-        case TGI_STEP_TEST:
-        case TGI_STEP_LOOP_END:
-        case TGI_STEP_SWITCH:
-        case TGI_STEP_CASE:
-        case TGI_STEP_SWITCH_END:
-            print_control(loops, step, out);
-            break;
-        }
+        const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, i);
+        if (kernel)
+            tgi_loops_print_kernel(loops, kernel, flags, out);
+        else
+            tgi_loops_print_step(loops, i, out);
     }
 }

@@ -148,20 +148,26 @@ static bool has_known_sizes(const tgi_loops *loops)
     return true;
 }
 
-/* From the values of the graph's extents to those of the loops; both have the
-   same symbols. */
-static tg_status translate_values(const tgi_loops *loops, const int64_t *values,
-                                  int64_t *symbols, int64_t *out_values)
+/* Both tables have the same symbols. */
+tg_status tgi_plan_values(const tgi_loops *loops, const int64_t *graph_values,
+                          int64_t *out_values)
 {
     const tgi_dims *dims = loops->graph->dims;
     const size_t n = tgi_dims_n_values(dims);
+    int64_t *symbols =
+        tgi_alloc_zero((tgi_dims_n_symbols(dims) + 1) * sizeof(*symbols));
+    if (!symbols)
+        return tgi_error_memory();
     for (size_t i = 0; i < n; i++) {
         const tgi_dim dim = (tgi_dim)i + TGI_DIM_NONE + 1;
         const int64_t number = tgi_dim_symbol_number(dims, dim);
         if (number >= 0)
-            symbols[number] = values ? values[i] : 0;
+            symbols[number] = graph_values[i];
     }
-    return values ? tgi_dims_evaluate(loops->dims, symbols, out_values) : TG_OK;
+    const tg_status status =
+        tgi_dims_evaluate(loops->dims, symbols, out_values);
+    tgi_free(symbols);
+    return status;
 }
 
 static void print_plan(const tgi_memory_plan *plan, tgi_strbuf *out)
@@ -185,15 +191,13 @@ tg_status tgi_plan_print(const tgi_loops *loops, const int64_t *values,
     const size_t n = loops->buffers.n + 1;
     int64_t *sizes = tgi_alloc_zero(n * sizeof(*sizes));
     int64_t *offsets = tgi_alloc_zero(n * sizeof(*offsets));
-    int64_t *symbols = tgi_alloc_zero(
-        (tgi_dims_n_symbols(loops->graph->dims) + 1) * sizeof(*symbols));
     int64_t *loop_values = tgi_alloc_zero((tgi_dims_n_values(loops->dims) + 1) *
                                           sizeof(*loop_values));
     tgi_memory_plan plan;
     tg_status status =
-        sizes && offsets && symbols && loop_values
-            ? translate_values(loops, values, symbols, loop_values)
-            : tgi_error_memory();
+        sizes && offsets && loop_values ? TG_OK : tgi_error_memory();
+    if (!status && values)
+        status = tgi_plan_values(loops, values, loop_values);
     if (!status)
         status = tgi_plan_sizes(loops, loop_values, sizes);
     if (!status)
@@ -202,7 +206,6 @@ tg_status tgi_plan_print(const tgi_loops *loops, const int64_t *values,
         print_plan(&plan, out);
     tgi_free(sizes);
     tgi_free(offsets);
-    tgi_free(symbols);
     tgi_free(loop_values);
     return status;
 }

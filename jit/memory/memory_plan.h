@@ -18,6 +18,11 @@ typedef struct tgi_memory_plan {
 tg_status tgi_plan_sizes(const tgi_loops *loops, const int64_t *values,
                          int64_t *out_sizes);
 
+/* The values of the loops' extents (tgi_dims_n_values of their table) from
+   those of the graph's. Fails when out of memory. */
+tg_status tgi_plan_values(const tgi_loops *loops, const int64_t *graph_values,
+                          int64_t *out_values);
+
 /* Places temporaries, and scratch for n_threads. Writes the offset of each
    buffer in the arena; -1: it is elsewhere. Fails when out of memory. */
 tg_status tgi_plan_memory(const tgi_loops *loops, const int64_t *sizes,

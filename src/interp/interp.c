@@ -280,8 +280,8 @@ static const tgi_view *gather_inputs(tgi_instance *instance,
     return instance->scratch_inputs;
 }
 
-static tg_status run_host(tgi_instance *instance, tgi_ref ref,
-                          const tgi_node *node)
+static tg_status run_host(const tgi_interp *interp, tgi_instance *instance,
+                          tgi_ref ref, const tgi_node *node)
 {
     const tgi_interp_call *call =
         &instance->calls.data[instance->values[ref].call];
@@ -291,7 +291,7 @@ static tg_status run_host(tgi_instance *instance, tgi_ref ref,
     }
     for (size_t i = 0; i < call->n_results; i++)
         call->host[node->n_inputs + i].data = call->results_data[i];
-    return tgi_host_call(node, call->host);
+    return tgi_host_call(&interp->host, node, call->host);
 }
 
 /* -- Stacks ---------------------------------------------------------------- */
@@ -368,7 +368,7 @@ static tg_status run_step(const tgi_interp *interp, tgi_instance *instance,
         return tgi_host_print(&interp->host, node,
                               gather_inputs(instance, node));
     case TGI_INTERP_STEP_HOST:
-        return run_host(instance, step->ref, node);
+        return run_host(interp, instance, step->ref, node);
     case TGI_INTERP_STEP_NONE:
     case TGI_INTERP_STEP_REGION:
         break;

@@ -223,9 +223,11 @@ static void print_scatter(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_scatter *attr = s->node->attr;
     tgi_strbuf_addf(out, " axis=%lld mode=%s range=%s", (long long)attr->axis,
-                    attr->mode == TG_SCATTER_SET   ? "set"
-                    : attr->mode == TG_SCATTER_ADD ? "add"
-                                                   : "?",
+                    attr->mode < TG_SCATTER_SET || attr->mode > TG_SCATTER_MIN
+                        ? "?"
+                    : attr->mode == TG_SCATTER_SET
+                        ? "set"
+                        : tgi_op_table[tgi_scatter_op(attr->mode)].name,
                     attr->range == TG_SCATTER_CHECK  ? "check"
                     : attr->range == TG_SCATTER_DROP ? "drop"
                                                      : "?");

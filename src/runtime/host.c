@@ -67,16 +67,26 @@ static tg_status fail_host_call(const tgi_node *node, tg_status status)
              tg_status_name(status));
 }
 
-tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers)
+tg_status tgi_host_call(const tgi_host *host, const tgi_node *node,
+                        const tg_host_buffer *buffers)
 {
     const tgi_attr_host *attr = node->attr;
+    const tg_host_buffer *outputs = buffers + node->n_inputs;
+    const size_t n_outputs = (size_t)attr->n_outputs;
+    const tgi_host_log_entry *recorded = tgi_host_log_next(host->log);
+    if (recorded) {
+        tgi_host_log_replay(recorded, outputs, n_outputs);
+        return TG_OK;
+    }
+    if (!tgi_host_log_begin(host->log, outputs, n_outputs))
+        return TG_ERROR_OUT_OF_MEMORY;
     tgi_error_copy before;
     tgi_error_save(&before);
     tg_error_clear();
-    tg_status status =
-        attr->function(buffers, node->n_inputs, buffers + node->n_inputs,
-                       (size_t)attr->n_outputs, attr->user);
+    tg_status status = attr->function(buffers, node->n_inputs, outputs,
+                                      n_outputs, attr->user);
     tgi_fpenv_begin();
+    tgi_host_log_end(host->log, status != TG_OK, outputs, n_outputs);
     if (status)
         return fail_host_call(node, status);
     /* On success, the record is left as it was before the call. */
@@ -90,7 +100,8 @@ tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers)
 tg_status tgi_host_print(const tgi_host *host, const tgi_node *node,
                          const tgi_view *values)
 {
-    if (node->op == TGI_OP_PRINT && !host->print)
+    const bool prints = node->op == TGI_OP_PRINT;
+    if (prints && (!host->print || tgi_host_log_next(host->log)))
         return TG_OK;
     tgi_strbuf text = {0};
     tgi_format_print(node->attr, values, node->n_inputs, &text);
@@ -98,7 +109,9 @@ tg_status tgi_host_print(const tgi_host *host, const tgi_node *node,
     tg_status status = TG_OK;
     if (text.failed)
         status = tgi_error_memory();
-    else if (node->op == TGI_OP_PRINT)
+    else if (prints && !tgi_host_log_begin(host->log, NULL, 0))
+        status = TG_ERROR_OUT_OF_MEMORY;
+    else if (prints)
         host->print(formatted, host->user);
     else
         status = tgi_error_set(TG_ERROR_ASSERT, tgi_node_site(node),

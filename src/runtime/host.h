@@ -8,12 +8,14 @@
 #define TGI_HOST_H
 
 #include "ir/graph.h"
+#include "runtime/host_log.h"
 #include "runtime/view.h"
 
 /* The sink for tg_print. */
 typedef struct tgi_host {
     void (*print)(const char *text, void *user);
     void *user;
+    tgi_host_log *log; /* records or replays a run; or NULL */
 } tgi_host;
 
 /*
@@ -35,7 +37,8 @@ tg_host_buffer *tgi_host_prepare(const tgi_graph *graph, const tgi_node *node,
  * Calls the function of a HOST node. The data of all `buffers` is set, dense
  * and never NULL. Records a failure at the site of the node.
  */
-tg_status tgi_host_call(const tgi_node *node, const tg_host_buffer *buffers);
+tg_status tgi_host_call(const tgi_host *host, const tgi_node *node,
+                        const tg_host_buffer *buffers);
 
 /* Records that a loop has exceeded its limit of iterations. */
 tg_status tgi_loop_limit_fail(const tgi_node *loop, int64_t limit);

@@ -162,28 +162,6 @@ Test(checks, an_unknown_kind_is_an_error)
     check_nothing_is_alive();
 }
 
-Test(checks, code_that_is_required_is_interpreted)
-{
-    session s;
-    session_begin_with(&s, (tg_context_options){.check = "nan",
-                                                .jit = "required",
-                                                .log = "info"});
-    tg_function *f = tg_function_create(s.ctx, logarithm, NULL, NULL);
-    tg_tensor *x = tg_tensor_copy(s.ctx, numbers, TG_F32, TG_DIMS(6));
-    tg_tensor *y = NULL;
-    tg_bound *b = tg_bind(f, TG_ARGS(x), TG_RESULTS(&y));
-    cr_assert_eq(tg_run(b), TG_ERROR_ASSERT);
-    cr_assert_eq(tg_run(b), TG_ERROR_ASSERT);
-    cr_assert_not_null(strstr(s.logged, "logarithm: interpreted: the option "
-                                        "check (TGJIT_CHECK) is set"),
-                       "%s", s.logged);
-    tg_bound_release(b);
-    tg_tensor_release(x);
-    tg_tensor_release(y);
-    tg_function_release(f);
-    session_end(&s);
-}
-
 static bool call_with_nan(void)
 {
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;

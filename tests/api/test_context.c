@@ -149,7 +149,8 @@ Test(context, every_pass_can_be_dumped)
     session_begin(&s);
     tg_function *f = traced_once(s.ctx, NULL);
     check_files(&dir, "gelu_like_0.crop.txt\n"
-                      "gelu_like_0.dead.txt\ngelu_like_0.final.txt\n"
+                      "gelu_like_0.dead.txt\ngelu_like_0.distribute.txt\n"
+                      "gelu_like_0.final.txt\n"
                       "gelu_like_0.fold.txt\ngelu_like_0.hoist.txt\n"
                       "gelu_like_0.inline.txt\ngelu_like_0.shape.txt\n"
                       "gelu_like_0.simplify.txt\ngelu_like_0.trace.txt\n");
@@ -190,8 +191,8 @@ Test(context, options_win_over_the_environment)
 {
     setenv("TGJIT_LOG", "debug", 1);
     setenv("TGJIT_EXPLAIN", "retrace", 1);
-    setenv("TGJIT_SKIP_PASSES", "inline,crop,shape,fold,simplify,hoist,dead",
-           1);
+    setenv("TGJIT_SKIP_PASSES",
+           "inline,crop,shape,distribute,fold,simplify,hoist,dead", 1);
     session s;
     session_begin(&s);
     tg_function *f = traced_once(s.ctx, NULL);
@@ -249,8 +250,8 @@ Test(context, options_that_mean_nothing_are_refused)
             "'loud' is not one of off, warn, info, debug, +trace, +pass, "
             "+call, +memory, +jit, +cache, +config");
     REFUSED(skip_passes, "fold, unfold",
-            "'unfold' is not one of inline, crop, shape, fold, simplify, "
-            "hoist, dead, elide-copies, in-place, group");
+            "'unfold' is not one of inline, crop, shape, distribute, fold, "
+            "simplify, hoist, dead, elide-copies, in-place, group");
     REFUSED(explain, "retrace,everything",
             "'everything' is not one of retrace, fusion");
     REFUSED(dump, "graphics",
@@ -350,7 +351,7 @@ static void foldable(tg_trace *t, const tg_value *in, void *user)
 Test(context, passes_can_be_left_out_and_change_no_bits)
 {
     static const char *const skips[] = {
-        "", "fold", "inline,crop,shape,fold,simplify,hoist,dead",
+        "", "fold", "inline,crop,shape,distribute,fold,simplify,hoist,dead",
         "dead, simplify"};
     for (int i = 0; i < 4; i++) {
         tg_context_options options = {.skip_passes = skips[i]};

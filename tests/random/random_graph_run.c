@@ -38,7 +38,7 @@ void rg_run_graph(const rg_session *s, const tg_concrete *concrete,
     rg_buffers b;
     tgi_strbuf text = {0};
     tgi_interp *interp = NULL;
-    const tgi_host host = {print, &text};
+    const tgi_host host = {.print = print, .user = &text};
     rg_outcome_init(o);
     rg_buffers_init(&b, s, concrete, graph, size, false, 0);
     tg_status status =
@@ -48,6 +48,7 @@ void rg_run_graph(const rg_session *s, const tg_concrete *concrete,
             rg_buffers_add_result(
                 &b, i, tgi_graph_node(graph, graph->results.data[i])->dtype,
                 (size_t)tgi_interp_result_bytes(interp, i));
+        tgi_interp_set_checks(interp, concrete->ctx->checks);
         uint32_t mode = tgi_fpenv_begin();
         status = tgi_interp_run(interp, b.params, b.results);
         tgi_fpenv_end(mode);

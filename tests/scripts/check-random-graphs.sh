@@ -23,6 +23,10 @@ tests/random/random-graphs --mode jit --seed 1 --count $count --threads 1,2,3,7 
 tests/random/random-graphs --mode loops --seed 3 --count $((count / 3)) \
     --threads 1,3 --vector-bits 128,256,512 || exit
 
+# Calls that look for NaNs fail with the same message and effects.
+TGJIT_CHECK=nan,inf tests/random/random-graphs --mode jit --seed 4 --count 300 \
+    --threads 1,3 --vector-bits 128,256,512 || exit
+
 store=$PWD/check-random-graphs.tmp
 trap 'rm -rf "$store"' EXIT
 rm -rf "$store"

@@ -138,7 +138,7 @@ static void keep_text(const char *text, void *user)
     strcat(printed, "\n");
 }
 
-static const tgi_host host = {keep_text, printed};
+static const tgi_host host = {.print = keep_text, .user = printed};
 
 static tgi_interp *prepare(const tgi_graph *g, const int64_t *symbols)
 {

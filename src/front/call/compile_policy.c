@@ -19,8 +19,6 @@ enum { SMALL_BYTES = 2 << 20, BYTES_PER_UNIT = 8 << 10 };
 
 bool tgi_compile_is_wanted(tg_concrete *c)
 {
-    if (c->ctx->checks) /* only the interpreter has all values */
-        return false;
     if (c->ctx->jit != TGI_JIT_AUTO)
         return c->ctx->jit == TGI_JIT_REQUIRED;
     if (c->graph->n_nodes <= MAX_NODES)

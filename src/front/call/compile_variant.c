@@ -8,6 +8,7 @@
 
 #include "front/call/compile_policy.h"
 #include "front/call/function_object.h"
+#include "front/call/inspect_concrete.h"
 #include "front/object/dump_file.h"
 
 /* True if TGJIT_DUMP or TGJIT_EXPLAIN names this stage of the compiler. */
@@ -52,6 +53,13 @@ static void warn_interpreted(tg_concrete *c, const char *reason)
                   TGI_LOG_JIT, "%s: interpreted: %s", c->name, reason);
 }
 
+/* Reports that calls with these extents are interpreted. */
+static void interpret(tg_concrete *c, const int64_t *values, const char *reason)
+{
+    warn_interpreted(c, reason);
+    tgi_concrete_write_page(c, values, NULL, reason);
+}
+
 /* Logs how the code of a trace was made. */
 static void log_program(const tg_concrete *c, const tgi_program *program)
 {
@@ -69,37 +77,46 @@ static void log_program(const tg_concrete *c, const tgi_program *program)
                   made[stats->source], 1e-6 * (double)ns);
 }
 
+tgi_jit_options tgi_compile_options(const tg_concrete *c)
+{
+    return (tgi_jit_options){.log = &c->ctx->log,
+                             .cpu = c->ctx->cpu,
+                             .vector_bits = c->ctx->vector_bits,
+                             .skip_passes = c->ctx->skip_loop_passes,
+                             .verifies = c->ctx->verifies,
+                             .schedule_seed = c->ctx->schedule_seed,
+                             .instruments = c->ctx->instruments};
+}
+
 tg_status tgi_compile_variant(tg_concrete *c, const int64_t *values,
                               size_t budget, size_t *out_work,
                               tgi_program **out_program)
 {
-    tgi_jit_options options = {.log = &c->ctx->log,
-                               .cpu = c->ctx->cpu,
-                               .vector_bits = c->ctx->vector_bits,
-                               .skip_passes = c->ctx->skip_loop_passes,
-                               .verifies = c->ctx->verifies,
-                               .schedule_seed = c->ctx->schedule_seed,
-                               .disk_cache = tgi_context_disk_cache(c->ctx),
-                               .instruments = c->ctx->instruments,
-                               .max_work = budget,
-                               .wants_stage = wants_stage,
-                               .observe_stage = dump_compiler_stage,
-                               .user = c};
+    tgi_jit_options options = tgi_compile_options(c);
+    options.disk_cache = tgi_context_disk_cache(c->ctx);
+    options.max_work = budget;
+    options.wants_stage = wants_stage;
+    options.observe_stage = dump_compiler_stage;
+    options.user = c;
     tgi_error_copy before;
     tgi_error_save(&before);
-    tg_status status =
-        tgi_program_create(c->graph, values, &options, out_work, out_program);
-    if (*out_program)
+    tg_status status = tgi_program_create(c->checked ? c->checked : c->graph,
+                                          values, &options, out_work,
+                                          out_program);
+    if (*out_program) {
         log_program(c, *out_program);
+        tgi_concrete_write_page(c, values, *out_program, NULL);
+    }
     if (*out_work > TGI_MAX_COMPILE_WORK) {
         *out_work = 0;
-        warn_interpreted(c, "the compile is estimated to exceed ten seconds; "
-                            "set TGJIT_JIT=required");
+        interpret(c, values,
+                  "the compile is estimated to exceed ten seconds; "
+                  "set TGJIT_JIT=required");
     }
     if (!status || c->ctx->jit == TGI_JIT_REQUIRED ||
         status == TG_ERROR_OUT_OF_MEMORY)
         return status;
-    warn_interpreted(c, tg_error_last()->message);
+    interpret(c, values, tg_error_last()->message);
     tgi_error_restore(&before);
     return TG_OK;
 }

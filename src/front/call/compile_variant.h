@@ -9,6 +9,9 @@
 #include "jit.h"
 #include "tgjit/function.h"
 
+/* How the traces of the concrete function's context are compiled. */
+tgi_jit_options tgi_compile_options(const tg_concrete *concrete);
+
 /*
  * The program for calls whose extents have these values. *out_program is NULL
  * if

@@ -12,8 +12,10 @@
 #include "front/object/dump_file.h"
 #include "ir/dump.h"
 #include "ir/rebuild.h"
+#include "ir/verify.h"
 #include "pass/lower_saved_values.h"
 #include "pass/pass.h"
+#include "pass/value_checks.h"
 #include "profile/timeline.h"
 
 /* -- Arguments to parameters ----------------------------------------------- */
@@ -302,10 +304,10 @@ static tg_status optimise(tg_concrete *c, const tgi_graph *traced)
         .verify = c->ctx->verifies,
         .observe_user = c,
     };
-    if (c->ctx->dump) {
+    if (c->ctx->dump || c->ctx->inspect_dir)
         c->dump_number = atomic_fetch_add(&c->ctx->n_dumps, 1);
+    if (c->ctx->dump)
         options.observe = dump_stage;
-    }
     const uint64_t begin = tgi_clock_ns();
     TGI_TRY(tgi_passes_run(traced, &options, &c->graph));
     const uint64_t end = tgi_clock_ns();
@@ -395,6 +397,11 @@ TGI_NOINLINE static tg_status finish_trace(tg_trace *t, tg_function *function,
     tg_status status = optimise(c, lowered);
     tgi_graph_release(lowered);
     TGI_TRY(status);
+    if (c->ctx->checks && c->ctx->jit != TGI_JIT_OFF)
+        TGI_TRY(tgi_graph_add_value_checks(c->graph, c->ctx->checks,
+                                           &c->checked));
+    if (c->checked && c->ctx->verifies)
+        TGI_TRY(tgi_graph_verify(c->checked));
     return commit_variables(t, function);
 }
 
@@ -447,7 +454,8 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
     tg_concrete *c = concrete_alloc(function, spec);
     if (!c)
         return TG_ERROR_OUT_OF_MEMORY;
-    tg_trace *t = tgi_trace_begin(function->ctx, function, site);
+    tg_trace *t =
+        tgi_trace_begin(function->ctx, function, function->is_fast, site);
     if (!t) {
         tg_concrete_release(c);
         return tg_error_last()->status;
@@ -463,6 +471,7 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
         tgi_error_preserve_during(discard_trace, &(failed_trace){t, c});
         return status;
     }
+    c->n_symbols = tgi_dims_n_symbols(c->graph->dims);
     tgi_trace_end(t);
     tgi_log_write(&function->ctx->log, TG_LOG_INFO, TGI_LOG_TRACE,
                   "%s:%d: traced %s: %u node%s, %u after passes, in %.2f ms",
@@ -508,11 +517,13 @@ void tgi_concrete_unhold(tg_concrete *c)
 {
     if (!tgi_refcount_dec(&c->holds))
         return;
+    tgi_inspect_close_pages(c->pages);
     tgi_variant_table_deinit(&c->variants);
     tgi_vec_deinit(&c->key);
     tgi_args_deinit(&c->spec);
     tgi_graph_release(c->graph);
     tgi_graph_release(c->traced);
+    tgi_graph_release(c->checked);
     tgi_graph_release(c->initial_graph);
     tgi_free(c->arg_param);
     tgi_free(c->param_arg);
@@ -544,6 +555,7 @@ size_t tgi_concrete_bytes(tg_concrete *concrete)
 {
     return sizeof(*concrete) + tgi_graph_bytes(concrete->graph) +
            tgi_graph_bytes(concrete->traced) +
+           (concrete->checked ? tgi_graph_bytes(concrete->checked) : 0) +
            tgi_runner_pool_bytes(&concrete->runners) +
            tgi_variant_table_bytes(&concrete->variants);
 }

@@ -14,6 +14,7 @@
 #include "front/call/runner_pool.h"
 #include "front/call/signature.h"
 #include "front/call/variant_table.h"
+#include "front/inspect/inspect_session.h"
 #include "front/object/context_object.h"
 #include "front/trace/trace_state.h"
 
@@ -30,10 +31,12 @@ struct tg_concrete {
 
     tgi_args spec;
     bool is_exact; /* no extent is symbolic */
+    size_t n_symbols; /* of the graph's extents */
     tgi_key key;
     uint64_t hash;
     tgi_graph *graph;
     tgi_graph *traced; /* before passes; differentiated by gradients */
+    tgi_graph *checked; /* compiled instead, to look for NaNs; or NULL */
 
     uint32_t *arg_param; /* by argument: parameter, or TGI_NO_PARAM */
     uint32_t *param_arg; /* by parameter below n_arg_params: its argument */
@@ -52,7 +55,9 @@ struct tg_concrete {
     tgi_variant_table variants;
     atomic_bool has_warned_size; /* that it has too many nodes to compile */
     atomic_bool has_logged_interpreted;
-    unsigned dump_number;        /* in the file names of its dumps */
+    atomic_bool has_interpreted_page;
+    unsigned dump_number; /* in the file names of its dumps and pages */
+    tgi_inspect_page *pages; /* of TGJIT_INSPECT */
 
     uint64_t last_use; /* tick of the function; guarded by its lock */
 
@@ -103,6 +108,7 @@ struct tg_function {
     bool has_signature;
     tgi_args signature;
     tg_policy policy;
+    bool is_fast; /* accuracy */
     size_t max_traces, max_trace_bytes;
 
     pthread_mutex_t lock; /* guards all below */

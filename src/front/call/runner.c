@@ -8,9 +8,11 @@
 
 #include "front/call/compile_policy.h"
 #include "front/call/function_object.h"
+#include "front/call/inspect_concrete.h"
 
 struct tgi_runner {
     int64_t *symbols;
+    size_t n_symbols;
     tgi_native *native; /* or … */
     tgi_interp *interp;
     bool is_stopgap; /* see tgi_runner_create */
@@ -18,8 +20,7 @@ struct tgi_runner {
     void *const *params, *const *results; /* of the next run, borrowed */
     void **bound; /* elements of params, then results, at the last bind */
     bool is_bound;
-    /* Per result: TG_MAX_RANK extents, then its bytes. */
-    int64_t (*dims)[TG_MAX_RANK + 1];
+    tgi_runner_result *result_types;
     struct tgi_interp_profile *profile; /* interp: of profiled runs, or NULL */
 };
 
@@ -59,14 +60,17 @@ static tg_status check_sizes(const tgi_graph *graph, const int64_t *values,
     return TG_OK;
 }
 
-static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
-                                 const int64_t *values)
+static tg_status set_result_types(const tg_concrete *c, tgi_runner *runner,
+                                  const int64_t *values)
 {
     const tgi_graph *graph = c->graph;
     for (size_t i = 0; i < graph->results.n; i++) {
-        int64_t *dims = runner->dims[i];
-        TGI_TRY(tgi_graph_value_size(graph, graph->results.data[i], values,
-                                     dims, &dims[TG_MAX_RANK]));
+        const tgi_ref ref = graph->results.data[i];
+        tgi_runner_result *result = &runner->result_types[i];
+        result->dtype = tgi_graph_node(graph, ref)->dtype;
+        result->rank = tgi_graph_shape(graph, ref)->rank;
+        TGI_TRY(tgi_graph_value_size(graph, ref, values, result->dims,
+                                     &result->bytes));
     }
     return TG_OK;
 }
@@ -75,15 +79,14 @@ static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
    been logged as warnings. */
 static void log_interpreted(tg_concrete *c, bool is_stopgap)
 {
-    const bool is_off = c->ctx->jit == TGI_JIT_OFF || c->ctx->checks;
+    const bool is_off = c->ctx->jit == TGI_JIT_OFF;
     if ((is_off || is_stopgap) &&
         !atomic_exchange(&c->has_logged_interpreted, true))
         tgi_log_write(&c->ctx->log, TG_LOG_INFO, TGI_LOG_JIT,
                       "%s:%d: %s: interpreted%s",
                       c->site.file ? c->site.file : "?", c->site.line, c->name,
-                      c->ctx->checks ? ": the option check (TGJIT_CHECK) is set"
-                      : is_off       ? ": the option jit (TGJIT_JIT) is off"
-                               : " until it is compiled in the background");
+                      is_off ? ": " TGI_JIT_OFF_REASON
+                             : " until it is compiled in the background");
 }
 
 static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
@@ -93,13 +96,19 @@ static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
     TGI_TRY(tgi_dims_evaluate(c->graph->dims, runner->symbols, values));
     TGI_TRY(tgi_graph_run_checks(c->graph, values));
     TGI_TRY(check_sizes(c->graph, values, &bytes));
-    TGI_TRY(set_result_dims(c, runner, values));
+    TGI_TRY(set_result_types(c, runner, values));
     if (tgi_compile_is_wanted(c))
         TGI_TRY(create_native(c, runner, values,
                               tgi_compile_budget(c, is_eager, bytes)));
     if (runner->native)
         return TG_OK;
     log_interpreted(c, runner->is_stopgap);
+    if (!tgi_compile_is_wanted(c) &&
+        !atomic_exchange(&c->has_interpreted_page, true))
+        tgi_concrete_write_page(c, values, NULL,
+                                c->ctx->jit == TGI_JIT_OFF
+                                    ? TGI_JIT_OFF_REASON
+                                    : "it has too many nodes");
     TGI_TRY(tgi_interp_create(c->graph, runner->symbols, &c->ctx->host,
                               c->ctx->memory_limit, &runner->interp));
     tgi_interp_set_checks(runner->interp, c->ctx->checks);
@@ -116,14 +125,15 @@ tg_status tgi_runner_create(tg_concrete *c, const int64_t *symbols,
     tg_status status = runner && values ? TG_OK : tgi_error_memory();
     if (!status) {
         runner->symbols = tgi_alloc((n + 1) * sizeof(*symbols));
-        runner->dims = tgi_alloc_zero((c->graph->results.n + 1) *
-                                      sizeof(*runner->dims));
+        runner->n_symbols = n;
+        runner->result_types = tgi_alloc_zero((c->graph->results.n + 1) *
+                                              sizeof(*runner->result_types));
         runner->n_params = c->graph->params.n;
         runner->n_results = c->graph->results.n;
         runner->bound =
             tgi_alloc((runner->n_params + runner->n_results + 1) *
                       sizeof(*runner->bound));
-        status = runner->symbols && runner->dims && runner->bound
+        status = runner->symbols && runner->result_types && runner->bound
                      ? TG_OK
                      : tgi_error_memory();
     }
@@ -152,18 +162,18 @@ void tgi_runner_destroy(tgi_runner *runner)
     tgi_interp_destroy(runner->interp);
     tgi_free(runner->profile);
     tgi_free(runner->bound);
-    tgi_free(runner->dims);
+    tgi_free(runner->result_types);
     tgi_free(runner->symbols);
     tgi_free(runner);
 }
 
 /* -- Use ------------------------------------------------------------------- */
 
-bool tgi_runner_has_symbols(const tgi_runner *runner, const int64_t *symbols,
-                            size_t n_symbols)
+bool tgi_runner_has_symbols(const tgi_runner *runner, const int64_t *symbols)
 {
-    return n_symbols == 0 ||
-           memcmp(runner->symbols, symbols, n_symbols * sizeof(*symbols)) == 0;
+    return runner->n_symbols == 0 ||
+           memcmp(runner->symbols, symbols,
+                  runner->n_symbols * sizeof(*symbols)) == 0;
 }
 
 bool tgi_runner_is_stopgap(const tgi_runner *runner)
@@ -171,14 +181,9 @@ bool tgi_runner_is_stopgap(const tgi_runner *runner)
     return runner->is_stopgap;
 }
 
-const int64_t *tgi_runner_result_dims(const tgi_runner *runner, size_t result)
+const tgi_runner_result *tgi_runner_results(const tgi_runner *runner)
 {
-    return runner->dims[result];
-}
-
-int64_t tgi_runner_result_bytes(const tgi_runner *runner, size_t result)
-{
-    return runner->dims[result][TG_MAX_RANK];
+    return runner->result_types;
 }
 
 bool tgi_runner_is_bound(const tgi_runner *runner, void *const *params,
@@ -215,6 +220,11 @@ tg_status tgi_runner_run(tgi_runner *runner)
                ? tgi_native_run(runner->native)
                : tgi_interp_run(runner->interp, runner->params,
                                 runner->results);
+}
+
+void tgi_runner_set_host_log(tgi_runner *runner, tgi_host_log *log)
+{
+    tgi_native_set_host_log(runner->native, log);
 }
 
 /* -- Profiled runs --------------------------------------------------------- */

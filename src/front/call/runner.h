@@ -23,15 +23,20 @@ tg_status tgi_runner_create(tg_concrete *concrete, const int64_t *symbols,
                             bool is_eager, tgi_runner **out_runner);
 void tgi_runner_destroy(tgi_runner *runner);
 
-/* True if the runner was created for these n_symbols symbolic extents. */
-bool tgi_runner_has_symbols(const tgi_runner *runner, const int64_t *symbols,
-                            size_t n_symbols);
+/* True if the runner was created for these symbolic extents. */
+bool tgi_runner_has_symbols(const tgi_runner *runner, const int64_t *symbols);
 /* A stopgap is destroyed after its call: the next one may find code. */
 bool tgi_runner_is_stopgap(const tgi_runner *runner);
 
-/* The extents of a result, and its size in bytes. */
-const int64_t *tgi_runner_result_dims(const tgi_runner *runner, size_t result);
-int64_t tgi_runner_result_bytes(const tgi_runner *runner, size_t result);
+/* The type of a result, and its size in bytes. */
+typedef struct tgi_runner_result {
+    tg_dtype dtype;
+    int rank;
+    int64_t dims[TG_MAX_RANK];
+    int64_t bytes;
+} tgi_runner_result;
+
+const tgi_runner_result *tgi_runner_results(const tgi_runner *runner);
 
 /*
  * Sets the buffers of later runs, with the rules of tgi_interp_run. The arrays
@@ -43,6 +48,9 @@ bool tgi_runner_is_bound(const tgi_runner *runner, void *const *params,
 tg_status tgi_runner_bind(tgi_runner *runner, void *const *params,
                           void *const *results);
 tg_status tgi_runner_run(tgi_runner *runner);
+
+/* Runs of compiled code record their prints and host calls; NULL: not. */
+void tgi_runner_set_host_log(tgi_runner *runner, tgi_host_log *log);
 
 /* The same, timed: fills all of `call` but its total. `trace` may be NULL. The
    samples are valid until the next run. */

@@ -128,6 +128,25 @@ static bool is_within_budget(const tgi_variant_table *table, size_t budget)
 
 /* -- Entry points ---------------------------------------------------------- */
 
+bool tgi_variant_table_first(tg_concrete *c, int64_t *out_values,
+                             tgi_program **out_program)
+{
+    tgi_variant_table *table = &c->variants;
+    const size_t n = tgi_dims_n_values(c->graph->dims);
+    *out_program = NULL;
+    pthread_mutex_lock(&table->lock);
+    for (size_t i = 0; i < table->list.n && !*out_program; i++) {
+        const tgi_compiled_variant *variant = &table->list.data[i];
+        if (!variant->program)
+            continue;
+        *out_program = tgi_program_retain(variant->program);
+        if (n)
+            memcpy(out_values, variant->values, n * sizeof(*out_values));
+    }
+    pthread_mutex_unlock(&table->lock);
+    return *out_program != NULL;
+}
+
 void tgi_variant_table_compile(tg_concrete *c, const int64_t *values)
 {
     tgi_variant_table *table = &c->variants;

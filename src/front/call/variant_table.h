@@ -45,6 +45,11 @@ tg_status tgi_variant_table_get(tg_concrete *concrete, const int64_t *values,
                                 size_t budget, tgi_program **out_program,
                                 bool *out_is_pending);
 
+/* The first variant that was compiled: copies its extents, and retains its
+   program; false if there is none. */
+bool tgi_variant_table_first(tg_concrete *concrete, int64_t *out_values,
+                             tgi_program **out_program);
+
 /* Compiles a queued variant; called by compile_queue.c. */
 void tgi_variant_table_compile(tg_concrete *concrete, const int64_t *values);
 

@@ -3,8 +3,10 @@
  * context.c - contexts: creation, which alone reads options and environment,
  * and the list of variables.
  */
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/error.h"
 #include "base/live.h"
@@ -81,6 +83,13 @@ _Static_assert(TGI_N_PASSES <= 16 && TGI_N_LOOP_PASSES <= 16, "bits");
 static const tgi_keyword pass_keywords[] = {
     TGI_PASSES(PASS) TGI_LOOP_PASSES(NO_KEYWORD, LOOP_PASS){NULL, 0, 0}};
 
+const tgi_keyword tgi_accuracy_keywords[] = {
+    {"TG_ACCURACY_DEFAULT", TG_ACCURACY_DEFAULT, 0},
+    {"TG_ACCURACY_FULL", TG_ACCURACY_FULL, 0},
+    {"TG_ACCURACY_FAST", TG_ACCURACY_FAST, 0},
+    {NULL, 0, 0},
+};
+
 /* -- Settings -------------------------------------------------------------- */
 
 #define DEFAULT_GRAIN \
@@ -105,6 +114,7 @@ enum {
     GRAIN,
     SCHEDULE_SEED,
     CHECK,
+    ACCURACY,
     SETTINGS
 };
 
@@ -150,6 +160,8 @@ static const tgi_setting settings[SETTINGS] = {
                        .max = INT32_MAX},
     [CHECK] = {OPTION(check), "TGJIT_CHECK", TGI_SETTING_KEYWORDS,
                check_keywords},
+    [ACCURACY] = {OPTION(accuracy), .kind = TGI_SETTING_NUMBER,
+                  .keywords = tgi_accuracy_keywords},
 };
 
 /* Reads all settings; the log first, for warnings about the others. */
@@ -179,6 +191,7 @@ static void context_destroy(tg_context *ctx)
     tgi_vec_deinit(&ctx->variables);
     tgi_name_counts_deinit(&ctx->default_scopes);
     tgi_free(ctx->dump_dir);
+    tgi_free(ctx->inspect_dir);
     tgi_context_cache_deinit(&ctx->cache);
     tgi_free(ctx);
     tgi_code_cache_close();
@@ -191,6 +204,11 @@ static tg_status copy_texts(tg_context *ctx, const tg_context_options *options,
 {
     const char *dir = tgi_setting_text(options->dump_dir, "TGJIT_DUMP_DIR");
     ctx->dump_dir = tgi_strdup(dir ? dir : ".");
+    const char *pages = tgi_setting_text(options->inspect, "TGJIT_INSPECT");
+    struct stat about;
+    if (pages && stat(pages, &about) == 0 && S_ISDIR(about.st_mode) &&
+        !(ctx->inspect_dir = tgi_strdup(pages)))
+        return tgi_error_memory();
     if (!ctx->dump_dir)
         return tgi_error_memory();
     return tgi_context_cache_init(&ctx->cache,
@@ -216,9 +234,23 @@ static tg_status begin_session(tg_status (*begin)(const char *text),
     return TG_OK;
 }
 
+static tg_status create_directory(const char *path)
+{
+    struct stat about;
+    if (mkdir(path, 0777) == 0)
+        return TG_OK;
+    const int reason = errno;
+    return reason == EEXIST && stat(path, &about) == 0 &&
+                   S_ISDIR(about.st_mode)
+               ? TG_OK
+               : tgi_error_file("create", path, reason);
+}
+
 static tg_status begin_sessions(const tg_context_options *options,
                                 const tgi_log *log)
 {
+    TGI_TRY(begin_session(create_directory, options->inspect, "TGJIT_INSPECT",
+                          log));
     TGI_TRY(begin_session(tgi_timeline_session_begin, options->trace_file,
                           "TGJIT_TRACE", log));
     return begin_session(tgi_profile_session_begin, options->profile,
@@ -250,11 +282,13 @@ static tg_status context_create(const tg_context_options *options,
     }
     ctx->log = log;
     ctx->host = (tgi_host){
-        options->print_callback ? options->print_callback : print_to_stderr,
-        options->print_user};
+        .print =
+            options->print_callback ? options->print_callback : print_to_stderr,
+        .user = options->print_user};
     ctx->memory_limit =
         options->memory_limit ? options->memory_limit : tgi_machine_memory();
     ctx->no_contraction = options->no_contraction;
+    ctx->is_fast = values[ACCURACY] == TG_ACCURACY_FAST;
     ctx->skip_passes = (uint32_t)values[SKIP_PASSES] & (LOOP_PASS_BIT - 1);
     ctx->skip_loop_passes = (uint32_t)values[SKIP_PASSES] / LOOP_PASS_BIT;
     ctx->verifies = values[VERIFY] != 0;

@@ -13,7 +13,7 @@
 
 /* Function names are arbitrary, for instance the text of an expression; file
    names should need no quotes in a shell. */
-static void add_file_name(tgi_strbuf *path, const char *name)
+void tgi_dump_file_name(tgi_strbuf *path, const char *name, unsigned number)
 {
     for (; *name; name++) {
         const bool is_plain = isalnum((unsigned char)*name) ||
@@ -21,6 +21,7 @@ static void add_file_name(tgi_strbuf *path, const char *name)
                               strchr("_-.", *name);
         tgi_strbuf_add_bytes(path, is_plain ? name : "_", 1);
     }
+    tgi_strbuf_addf(path, "_%u", number);
 }
 
 void tgi_dump_text(const tg_context *ctx, const char *name, unsigned number,
@@ -28,8 +29,8 @@ void tgi_dump_text(const tg_context *ctx, const char *name, unsigned number,
 {
     tgi_strbuf path = {0};
     tgi_strbuf_addf(&path, "%s/", ctx->dump_dir);
-    add_file_name(&path, name);
-    tgi_strbuf_addf(&path, "_%u.%s.%s", number, stage, suffix);
+    tgi_dump_file_name(&path, name, number);
+    tgi_strbuf_addf(&path, ".%s.%s", stage, suffix);
     FILE *file = path.failed || !text ? NULL : fopen(path.text, "w");
     if (!file || fputs(text, file) == EOF)
         tgi_log_write(&ctx->log, TG_LOG_WARN, TGI_LOG_CONFIG,

@@ -5,7 +5,10 @@
 #ifndef TGI_DUMP_FILE_H
 #define TGI_DUMP_FILE_H
 
-#include "tgjit/base.h"
+#include "base/strbuf.h"
+
+/* Appends "<name>_<number>", with characters that suit a file name. */
+void tgi_dump_file_name(tgi_strbuf *path, const char *name, unsigned number);
 
 /*
  * Writes <dump_dir>/<name>_<number>.<stage>.<suffix>. If it cannot be written

@@ -159,9 +159,8 @@ static tg_status load_or_generate(void *user, tgi_code **out_code)
 }
 
 /*
- * Requests debug information if something can show it. It takes some 10 % of
- * the time of a compile, and its code is not shared with functions that have
- * the same code but other lines.
+ * Requests debug information if something can show it. A compile takes 5 to 10 %
+ * longer, and functions with the same code but other lines do not share it.
  */
 static void request_debug_info(job *j)
 {

@@ -95,7 +95,7 @@ typedef struct tgi_profile_trace {
     unsigned generation;
     tgi_arena arena;
     const char *function;
-    size_t number;      /* of the trace in its function, from 1 */
+    size_t number;      /* of the trace in its context, from 0 */
     const char *reason; /* why it was traced */
     tg_site site;       /* the call that traced it */
 

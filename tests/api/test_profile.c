@@ -275,7 +275,7 @@ Test(profile, a_second_trace_has_its_reason)
     call_network(&s, f, 4, 1);
     call_network(&s, f, 5, 1);
     char *table = tg_profile_report(TG_PROFILE_TABLE);
-    cr_assert_not_null(strstr(table, "network, trace 2 (arg 0 dim 0: 4 -> 5"),
+    cr_assert_not_null(strstr(table, "network, trace 1 (arg 0 dim 0: 4 -> 5"),
                        "%s", table);
     tg_text_free(table);
     tg_function_release(f);

@@ -2,7 +2,7 @@
 /*
  * test_code_key.c - the key of the code caches: a change of anything that the
  * code generator reads changes the key, member by member; names and source
- * locations do not.
+ * locations do not, unless the code has debug information.
  */
 #include "cache/code.h"
 
@@ -438,6 +438,66 @@ Test(code_key, options_count_that_change_code)
     check_options(&s, (tgi_codegen_options){.verify = true}, false);
     check_options(&s, (tgi_codegen_options){.wants_ir = true}, false);
     check_options(&s, (tgi_codegen_options){.wants_assembly = true}, false);
+    tgi_strbuf_deinit(&s.key);
+    fuse_end(&s.fu);
+    check_nothing_is_alive();
+}
+
+/* The origin of the last inst that has a line; NULL: none has. */
+static tgi_ref *last_origin(tgi_kernel_loops *k)
+{
+    for (size_t i = k->insts.n; i-- > 1;)
+        if (tgi_loops_site(k->graph, k->insts.data[i].node))
+            return &k->insts.data[i].node;
+    return NULL;
+}
+
+Test(code_key, names_and_lines_count_with_debug_information)
+{
+    const tgi_codegen_options debug = {.debug_directory = "/a"};
+    subject s;
+    fuse(&s.fu, of_rows, NO_SYMBOLS, F32(4096, 100), I32(7));
+    tgi_loops *loops = s.fu.loops;
+    tgi_kernel_loops *k = NULL; /* one that computes and stores */
+    for (size_t i = 0; i < loops->kernels.n && !k; i++)
+        if (loops->kernels.data[i]->stores.n > 0 &&
+            last_origin(loops->kernels.data[i]))
+            k = loops->kernels.data[i];
+    cr_assert(k && loops->hosts.n > 0);
+    s.key = key_of(loops, &debug);
+    check_options(&s, debug, false);
+    check_options(&s, no_options, true);
+    check_options(&s, (tgi_codegen_options){.debug_directory = "/b"}, true);
+
+    const char *name = k->name;
+    k->name = "another";
+    check_options(&s, debug, true);
+    k->name = name;
+    name = loops->name;
+    loops->name = "another";
+    check_options(&s, debug, true);
+    loops->name = name;
+
+    tgi_ref *refs[] = {&k->stores.data[0].node, last_origin(k),
+                       &loops->hosts.data[0].node};
+    for (size_t i = 0; i < sizeof(refs) / sizeof(refs[0]); i++) {
+        cr_assert_neq(*refs[i], 0);
+        const tgi_ref ref = *refs[i];
+        *refs[i] = 0;
+        check_options(&s, debug, true);
+        *refs[i] = ref;
+    }
+    const tgi_site_chain *site = k->main_site;
+    cr_assert_not_null(site);
+    tgi_site_chain other = *site;
+    k->main_site = &other;
+    other.line++;
+    check_options(&s, debug, true);
+    other = *site;
+    other.caller = site;
+    check_options(&s, debug, true);
+    k->main_site = site;
+    check_options(&s, debug, false);
     tgi_strbuf_deinit(&s.key);
     fuse_end(&s.fu);
     check_nothing_is_alive();

@@ -29,7 +29,7 @@ run()
 
 TGJIT_PROFILE=table run newton
 grep -q '^ *time share .* kernel$' "$folder/stderr" || fail "no table"
-grep -q 'find_roots, trace 1 (first call, ' "$folder/stderr" ||
+grep -q 'find_roots, trace 0 (first call, ' "$folder/stderr" ||
     fail "the table lacks the function: $(cat "$folder/stderr")"
 
 TGJIT_PROFILE=json run newton
@@ -40,7 +40,7 @@ test -s "$folder/stderr" && fail "stderr: $(cat "$folder/stderr")"
 grep -q '"traces": \[' "$folder/report.json" || fail "no JSON file"
 
 TGJIT_PROFILE=$folder/report.txt run newton
-grep -q 'find_roots, trace 1' "$folder/report.txt" || fail "no table file"
+grep -q 'find_roots, trace 0' "$folder/report.txt" || fail "no table file"
 
 TGJIT_JIT=off TGJIT_PROFILE=table run newton
 grep -q ' interpreted ' "$folder/stderr" ||

@@ -34,7 +34,7 @@ static void dump_compiler_stage(const char *stage, const char *text, void *user)
         tgi_log_write(&c->ctx->log, TG_LOG_WARN, TGI_LOG_JIT,
                       "fusion of %s:\n%s", c->name, text);
     else
-        tgi_dump_text(c->ctx, c->name, c->dump_number, stage,
+        tgi_dump_text(c->ctx, c->name, c->number, stage,
                       strcmp(stage, "asm") == 0      ? "s"
                       : strncmp(stage, "ir", 2) == 0 ? "ll"
                                                      : "txt",

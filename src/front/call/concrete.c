@@ -284,12 +284,12 @@ static void dump_stage(const char *stage, const tgi_graph *graph, void *user)
     tgi_strbuf text = {0}, dot = {0};
     if (as_text) {
         tgi_graph_dump(graph, TGI_DUMP_SITES, &text);
-        tgi_dump_text(c->ctx, c->name, c->dump_number, stage, "txt",
+        tgi_dump_text(c->ctx, c->name, c->number, stage, "txt",
                       text.failed ? NULL : text.text);
     }
     if (as_dot) {
         tgi_graph_dump_dot(graph, &dot);
-        tgi_dump_text(c->ctx, c->name, c->dump_number, stage, "dot",
+        tgi_dump_text(c->ctx, c->name, c->number, stage, "dot",
                       dot.failed ? NULL : dot.text);
     }
     tgi_strbuf_deinit(&text);
@@ -304,8 +304,6 @@ static tg_status optimise(tg_concrete *c, const tgi_graph *traced)
         .verify = c->ctx->verifies,
         .observe_user = c,
     };
-    if (c->ctx->dump || c->ctx->inspect_dir)
-        c->dump_number = atomic_fetch_add(&c->ctx->n_dumps, 1);
     if (c->ctx->dump)
         options.observe = dump_stage;
     const uint64_t begin = tgi_clock_ns();
@@ -331,6 +329,7 @@ concrete_alloc(tg_function *function, const tgi_args *spec)
     tgi_refcount_init(&c->refs);
     tgi_refcount_init(&c->holds);
     c->ctx = tgi_context_ref(function->ctx);
+    c->number = atomic_fetch_add(&c->ctx->n_traces, 1);
     tgi_runner_pool_init(&c->runners);
     tgi_variant_table_init(&c->variants);
     tgi_live_add(TGI_LIVE_CONCRETE, 1);
@@ -474,10 +473,11 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
     c->n_symbols = tgi_dims_n_symbols(c->graph->dims);
     tgi_trace_end(t);
     tgi_log_write(&function->ctx->log, TG_LOG_INFO, TGI_LOG_TRACE,
-                  "%s:%d: traced %s: %u node%s, %u after passes, in %.2f ms",
+                  "%s:%d: traced %s: %u node%s, %u after passes, in %.2f ms "
+                  "(trace %u)",
                   site.file ? site.file : "?", site.line, function->name,
                   c->traced->n_nodes, TGI_PLURAL(c->traced->n_nodes),
-                  c->graph->n_nodes, 1e-6 * (double)(end - begin));
+                  c->graph->n_nodes, 1e-6 * (double)(end - begin), c->number);
     *out_concrete = c;
     return TG_OK;
 }

@@ -306,7 +306,7 @@ table_add(tg_function *f, tg_concrete *concrete, tg_retrace reason)
         f->table.n--;
         return tgi_error_memory();
     }
-    concrete->number = ++f->n_traces;
+    f->n_traces++;
     concrete->reason = reason;
     table_use(f, concrete); /* the table takes over the creator's reference */
     if (f->history.n == MAX_HISTORY)

@@ -27,7 +27,8 @@ struct tg_concrete {
     tgi_refcount holds; /* of background compiles, and one for all `refs` */
     tg_context *ctx; /* retained */
     char *name;
-    size_t number; /* of the trace in its function, from 1 */
+    unsigned number; /* of the trace in its context, from 0: in profiles, logs
+                        and the file names of dumps and pages */
 
     tgi_args spec;
     bool is_exact; /* no extent is symbolic */
@@ -56,7 +57,6 @@ struct tg_concrete {
     atomic_bool has_warned_size; /* that it has too many nodes to compile */
     atomic_bool has_logged_interpreted;
     atomic_bool has_interpreted_page;
-    unsigned dump_number; /* in the file names of its dumps and pages */
     tgi_inspect_page *pages; /* of TGJIT_INSPECT */
 
     uint64_t last_use; /* tick of the function; guarded by its lock */

@@ -122,7 +122,7 @@ void tgi_concrete_write_page(tg_concrete *c, const int64_t *values,
         inspect(c, values, program, program ? NULL : reason, &of);
     if (!status)
         status = tgi_inspect_add_page(&c->pages, c->ctx->inspect_dir,
-                                      c->ctx->id, c->dump_number, &of);
+                                      c->ctx->id, c->number, &of);
     if (status)
         tgi_log_write(&c->ctx->log, TG_LOG_WARN, TGI_LOG_CONFIG,
                       "no page about %s: %s", c->name,

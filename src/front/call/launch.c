@@ -476,7 +476,7 @@ static void dump_repro(tgi_launch *launch)
                                                  c->ctx->grain == 0,
                                              .no_contraction = true};
         tgi_dump_repro(graph, values, launch->params, &settings, &text);
-        tgi_dump_text(c->ctx, c->name, c->dump_number, "repro", "c",
+        tgi_dump_text(c->ctx, c->name, c->number, "repro", "c",
                       text.failed ? NULL : text.text);
         tgi_strbuf_deinit(&text);
     }

@@ -13,7 +13,7 @@ typedef struct tgi_inspect_page tgi_inspect_page;
 
 /*
  * Writes the page to dir/FUNCTION_NUMBER.html, where `number` is that of the
- * trace's dumps, and adds it to the list of its trace, at first NULL. Further
+ * trace, and adds it to the list of its trace, at first NULL. Further
  * pages of a list, and those of other contexts than the first, have longer
  * names. Takes over `inspection`, also on failure. Thread-safe.
  */

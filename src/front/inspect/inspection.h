@@ -11,7 +11,7 @@
 
 typedef struct tgi_inspection {
     char *function; /* strings are owned */
-    size_t number;  /* of the trace in its function, from 1 */
+    size_t number;  /* of the trace in its context, from 0 */
     char *file;     /* of the call that traced it, or NULL */
     int line;
     char *reason;     /* why it was traced */

@@ -61,7 +61,7 @@ struct tg_context {
     int64_t grain;          /* picoseconds */
     tgi_context_cache cache;
     atomic_bool has_warned_no_jit;
-    atomic_uint n_dumps; /* numbers dump files */
+    atomic_uint n_traces; /* begun so far: their numbers */
 
     pthread_mutex_t lock; /* guards all below, and opening the disk cache */
     /* Of all variables only those that tg_get_variable creates (is_shared) are

@@ -6,6 +6,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -28,6 +29,8 @@ const char *backend_name(backend which)
         [BACKEND_INTERP] = "interp",
         [BACKEND_JIT] = "jit",
         [BACKEND_JIT_UNKNOWN_SIZES] = "jit, unknown sizes",
+        [BACKEND_JIT_PROFILED] = "jit, profiled",
+        [BACKEND_JIT_FAST] = "jit, fast accuracy",
         [BACKEND_C] = "c",
         [BACKEND_EXPERT] = "expert",
         [BACKEND_OPENBLAS] = "openblas",
@@ -49,6 +52,15 @@ const char *backend_name(backend which)
     return names[which];
 }
 
+backend backend_by_name(const char *name)
+{
+    int which = 0;
+    while (which < N_BACKENDS &&
+           strcmp(backend_name((backend)which), name) != 0)
+        which++;
+    return (backend)which;
+}
+
 /* -- Contexts -------------------------------------------------------------- */
 
 /* `dir` is the disk cache; NULL: no cache. */
@@ -56,6 +68,8 @@ static tg_context *context_for(backend which, int threads, const char *dir)
 {
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.jit = backend_is_jit(which) ? "required" : "off";
+    options.accuracy =
+        which == BACKEND_JIT_FAST ? TG_ACCURACY_FAST : TG_ACCURACY_FULL;
     options.threads = threads;
     options.cache = dir ? "rw" : "off";
     options.cache_dir = dir;
@@ -136,6 +150,8 @@ static bool probe_backend(backend which, reason *out_why)
     switch (which) {
     case BACKEND_JIT:
     case BACKEND_JIT_UNKNOWN_SIZES:
+    case BACKEND_JIT_PROFILED:
+    case BACKEND_JIT_FAST:
         return jit_is_available(out_why);
     case BACKEND_EXPERT:
         return expert_is_available(out_why);

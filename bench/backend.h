@@ -15,6 +15,8 @@ typedef enum backend {
     BACKEND_INTERP,
     BACKEND_JIT,
     BACKEND_JIT_UNKNOWN_SIZES, /* traced with all extents unknown */
+    BACKEND_JIT_PROFILED,      /* while tg_profile_start is in effect */
+    BACKEND_JIT_FAST,          /* with fast accuracy */
     BACKEND_C,
     BACKEND_EXPERT,
     BACKEND_OPENBLAS,
@@ -45,9 +47,12 @@ void reason_set(reason *why, const char *format, ...) TG_PRINTF(2, 3);
 /* The label in row names: "interp", "jit", "jit, unknown sizes", "c", … */
 const char *backend_name(backend which);
 
+/* The back end of that name; N_BACKENDS if there is none. */
+backend backend_by_name(const char *name);
+
 static inline bool backend_is_jit(backend which)
 {
-    return which == BACKEND_JIT || which == BACKEND_JIT_UNKNOWN_SIZES;
+    return which >= BACKEND_JIT && which <= BACKEND_JIT_FAST;
 }
 
 static inline bool backend_is_library(backend which)
@@ -58,13 +63,22 @@ static inline bool backend_is_library(backend which)
 /* True if its results must equal the reference bit for bit. */
 static inline bool backend_has_bits(backend which)
 {
-    return backend_is_library(which) || which == BACKEND_EXPERT;
+    return (backend_is_library(which) && which != BACKEND_JIT_FAST) ||
+           which == BACKEND_EXPERT;
 }
 
 /* True for another library, whose rows are omitted if it is not installed. */
 static inline bool backend_is_installed(backend which)
 {
     return which >= BACKEND_OPENBLAS;
+}
+
+/* True if the first screen shows its rows: not for variants of the JIT, nor for
+   hand-written SIMD, which few users would write. */
+static inline bool backend_is_on_screen(backend which)
+{
+    return which != BACKEND_JIT_UNKNOWN_SIZES && which != BACKEND_JIT_FAST &&
+           which != BACKEND_EXPERT;
 }
 
 /* True for peers in Python, whose rows exist only with --peers. */

@@ -18,10 +18,12 @@
 typedef struct bench_case bench_case;
 typedef struct experiment experiment;
 typedef struct runner runner;
+typedef struct row row;
 
 typedef enum size_use {
     SIZE_BY_DEFAULT, /* timed */
-    SIZE_ON_REQUEST, /* timed if a filter matches */
+    SIZE_ON_REQUEST, /* timed with --all, or if a filter matches */
+    SIZE_OF_CURVE,   /* the same, and with --html, which draws it */
     SIZE_IN_CHECK    /* verified by --check, never timed */
 } size_use;
 
@@ -77,6 +79,10 @@ typedef struct case_family {
     bool (*run)(runner *r, int64_t iterations, double *out_seconds,
                 reason *out_why);
 
+    /* Adds to a measured row what is known of it: phases, dtype, bytes. NULL:
+       nothing. */
+    void (*describe)(const runner *r, row *to);
+
     /* Resident bytes of the last run. NULL: not reported. */
     size_t (*resident)(const runner *r);
 
@@ -90,13 +96,17 @@ struct bench_case {
     const case_family *family;
     const void *what;     /* tensor_case, graph_case, data_case, … */
     bool is_serial;       /* measured with one thread only */
+    bool is_overhead;     /* a heading of cases that are no computation to
+                             compare: calls, compiles, a busy machine */
+    bool is_busy;         /* measured beside a process that computes, per CPU */
     /* Number of elements, or of multiply-adds of matrix products and
        convolutions. NULL: that of size_count. */
     double (*count)(const case_size *size);
     double bytes, flops;  /* per such unit; 0: not reported */
 };
 
-/* All cases, in the order of the report; `name` NULL ends the list. */
+/* All cases, in the order of the report; `name` NULL ends the list. An entry
+   without sizes is the heading of those that follow. */
 extern const bench_case all_cases[];
 
 /* Number of elements, or of multiply-adds of a matrix product. */

@@ -22,13 +22,12 @@ void trace_chain(tg_trace *t, const tg_value *in, void *user)
 const tensor_case chain_case = {
     .callback = trace_chain,
     .kernels = BY_HAND(chain),
-    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -4, 4),
-               INPUT_SCALAR(TG_F32, 1.25),
-               INPUT_SCALAR(TG_F32, 0.1),
-               INPUT_SCALAR(TG_F32, -0.75)},
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -4, 4), INPUT_SCALAR(TG_F32, 1.25),
+               INPUT_SCALAR(TG_F32, 0.1), INPUT_SCALAR(TG_F32, -0.75)},
     .results = {{TG_F32, SHAPE_WHOLE}},
     .absolute = 2e-6,
     .relative = 1e-6,
+    .has_fast_accuracy = true,
     .expression = "chain",
     .engines = ENGINES_ELEMENTWISE,
 };
@@ -36,10 +35,16 @@ const tensor_case chain_case = {
 const case_size chain_sizes[] = {
     SIZE_TIMED("1e5", 0, 100000),
     SIZE_TIMED("1e6", 0, 1000000),
-    SIZE_TIMED("1e7", 0, 10000000),
+    {"1e7", 0, 10000000, 0, 0, SIZE_ON_REQUEST},
     SIZE_CHECKED("1", 0, 1),
     SIZE_CHECKED("15", 0, 15),
     SIZE_CHECKED("1003", 0, 1003),
+    SIZES_END,
+};
+
+/* Beside processes that compute. */
+const case_size busy_chain_sizes[] = {
+    SIZE_TIMED("1e6", 0, 1000000),
     SIZES_END,
 };
 
@@ -76,16 +81,16 @@ const tensor_case black_scholes_case = {
     .kernels = BY_HAND(black_scholes),
     .inputs = {INPUT(TG_F64, SHAPE_WHOLE, 5, 150),
                INPUT(TG_F64, SHAPE_WHOLE, 5, 150),
-               INPUT(TG_F64, SHAPE_WHOLE, 0.1, 5),
-               INPUT_SCALAR(TG_F64, 0.03),
+               INPUT(TG_F64, SHAPE_WHOLE, 0.1, 5), INPUT_SCALAR(TG_F64, 0.03),
                INPUT_SCALAR(TG_F64, 0.25)},
     .results = {{TG_F64, SHAPE_WHOLE}, {TG_F64, SHAPE_WHOLE}},
     .absolute = 1e-11,
     .relative = 1e-12,
+    .has_fast_accuracy = true,
     .expression = "black_scholes",
     /* NumPy has no erf, ONNX Runtime none of f64. */
-    .engines = ENGINES_LOOP & ~ENGINE(BACKEND_NUMPY) &
-               ~ENGINE(BACKEND_ONNXRUNTIME),
+    .engines =
+        ENGINES_LOOP & ~ENGINE(BACKEND_NUMPY) & ~ENGINE(BACKEND_ONNXRUNTIME),
 };
 
 const case_size black_scholes_sizes[] = {
@@ -151,6 +156,30 @@ const case_size stream_sizes[] = {
     SIZE_TIMED("64MiB", 0, 16 << 20),
     SIZE_CHECKED("1", 0, 1),
     SIZE_CHECKED("1003", 0, 1003),
+    SIZES_END,
+};
+
+/* -- Growth with the number of elements ------------------------------------ */
+
+#define SIZE_CURVE(label, n) {label, 0, n, 0, 0, SIZE_OF_CURVE}
+
+const case_size chain_curve[] = {
+    SIZE_CURVE("1e3", 1000),     SIZE_CURVE("1e4", 10000),
+    SIZE_CURVE("1e5", 100000),   SIZE_CURVE("1e6", 1000000),
+    SIZE_CURVE("1e7", 10000000), SIZES_END,
+};
+
+const case_size axpy_curve[] = {
+    SIZE_CURVE("1e3", 1000),
+    SIZE_CURVE("3e3", 3000),
+    SIZE_CURVE("1e4", 10000),
+    SIZE_CURVE("3e4", 30000),
+    SIZE_CURVE("1e5", 100000),
+    SIZE_CURVE("3e5", 300000),
+    SIZE_CURVE("1e6", 1000000),
+    SIZE_CURVE("3e6", 3000000),
+    SIZE_CURVE("1e7", 10000000),
+    SIZE_CURVE("1e8", 100000000),
     SIZES_END,
 };
 

@@ -230,3 +230,26 @@ const case_size adam_sizes[] = {
     SIZE_CHECKED("1001", 0, 1001),
     SIZES_END,
 };
+
+/* -- momentum: one update by gradient descent with momentum ---------------- */
+
+/* in: parameters, the momentum, the gradient. */
+static void trace_momentum(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value m = tg_assign(in[1], tg_add(tg_mul(in[1], MOMENTUM), in[2]));
+    const tg_value p = tg_assign_sub(in[0], tg_mul(m, TRAIN_RATE));
+    tg_return(t, tg_slice(p, 0, -ADAM_SHOWN, TG_END, 1));
+}
+
+const tensor_case momentum_case = {
+    .callback = trace_momentum,
+    .kernels = {[BACKEND_C] = plain_momentum},
+    .inputs = {INPUT_VARIABLE(TG_F32, SHAPE(COLUMNS), -1, 1),
+               INPUT_VARIABLE(TG_F32, SHAPE(COLUMNS), -0.1, 0.1),
+               INPUT(TG_F32, SHAPE(COLUMNS), -1, 1)},
+    .results = {{TG_F32, SHAPE(ADAM_SHOWN)}},
+    .absolute = 1e-5,
+    .relative = 1e-5,
+    .has_state = true,
+};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * case_grid.c - a stencil and a transpose.
+ * case_grid.c - stencils and a transpose.
  */
 #include "cases.h"
 
@@ -44,6 +44,49 @@ const case_size jacobi_sizes[] = {
     SIZE_TIMED("2048x2048", 2048, 2048),
     SIZE_CHECKED("3x3", 3, 3),
     SIZE_CHECKED("5x37", 5, 37),
+    SIZES_END,
+};
+
+/* -- heat_3d: one step of the heat equation, the border is zero ------------ */
+
+/* The inner points, shifted along one axis. */
+static tg_value shifted_along(tg_value x, int axis, int by)
+{
+    for (int i = 0; i < 3; i++) {
+        const int at = i == axis ? by : 0;
+        x = tg_slice(x, i, 1 + at, slice_stop(at), 1);
+    }
+    return x;
+}
+
+static void trace_heat_3d(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value x = in[0], here = shifted_along(x, 0, 0);
+    tg_value pairs[3];
+    for (int axis = 0; axis < 3; axis++)
+        pairs[axis] =
+            tg_add(shifted_along(x, axis, -1), shifted_along(x, axis, 1));
+    const tg_value around = tg_add(tg_add(pairs[0], pairs[1]), pairs[2]);
+    tg_value next =
+        tg_add(here, tg_mul(tg_sub(around, tg_mul(here, 6)), HEAT_RATE));
+    for (int axis = 0; axis < 3; axis++)
+        next = tg_pad(next, axis, 1, 1, 0);
+    tg_return(t, next);
+}
+
+const tensor_case heat_3d_case = {
+    .callback = trace_heat_3d,
+    .kernels = {[BACKEND_C] = plain_heat_3d},
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)},
+    .results = {{TG_F32, SHAPE_WHOLE}},
+    .absolute = 1e-5,
+};
+
+const case_size heat_3d_sizes[] = {
+    SIZE_PRODUCT("128x128x128", 128, 128, 0, 128, SIZE_BY_DEFAULT),
+    SIZE_PRODUCT("3x3x3", 3, 3, 0, 3, SIZE_IN_CHECK),
+    SIZE_PRODUCT("5x7x37", 5, 7, 0, 37, SIZE_IN_CHECK),
     SIZES_END,
 };
 

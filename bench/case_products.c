@@ -40,7 +40,7 @@ const tensor_case matmul_f64_case =
               [BACKEND_BLIS] = blis_matmul_f64);
 
 const case_size small_matmul_sizes[] = {
-    SIZE_PRODUCT("1000x8x8x8", 1000, 8, 8, 8, SIZE_ON_REQUEST),
+    SIZE_PRODUCT("1000x8x8x8", 1000, 8, 8, 8, SIZE_BY_DEFAULT),
     SIZE_PRODUCT("1000x16x16x16", 1000, 16, 16, 16, SIZE_ON_REQUEST),
     SIZE_PRODUCT("1000x32x32x32", 1000, 32, 32, 32, SIZE_ON_REQUEST),
     SIZE_PRODUCT("1000x64x64x64", 1000, 64, 64, 64, SIZE_BY_DEFAULT),
@@ -73,6 +73,12 @@ const case_size vector_matmul_sizes[] = {
 const case_size matmul_f64_sizes[] = {
     SIZE_PRODUCT("1024x1024x1024", 0, 1024, 1024, 1024, SIZE_ON_REQUEST),
     SIZE_PRODUCT("17x257x33", 0, 17, 257, 33, SIZE_IN_CHECK),
+    SIZES_END,
+};
+
+/* Beside processes that compute. */
+const case_size busy_matmul_sizes[] = {
+    SIZE_PRODUCT("256x256x256", 0, 256, 256, 256, SIZE_BY_DEFAULT),
     SIZES_END,
 };
 
@@ -147,7 +153,7 @@ const tensor_case mlp_forward_case = {
 };
 
 const case_size mlp_sizes[] = {
-    SIZE_PRODUCT("64", 0, 64, MLP_IN, MLP_OUT, SIZE_ON_REQUEST),
+    SIZE_PRODUCT("64", 0, 64, MLP_IN, MLP_OUT, SIZE_BY_DEFAULT),
     SIZE_PRODUCT("1", 0, 1, MLP_IN, MLP_OUT, SIZE_IN_CHECK),
     SIZE_PRODUCT("7", 0, 7, MLP_IN, MLP_OUT, SIZE_IN_CHECK),
     SIZES_END,
@@ -180,7 +186,7 @@ const tensor_case attention_case = {
 };
 
 const case_size attention_sizes[] = {
-    SIZE_PRODUCT("8x256x256x64", 8, 256, 256, 64, SIZE_ON_REQUEST),
+    SIZE_PRODUCT("8x256x256x64", 8, 256, 256, 64, SIZE_BY_DEFAULT),
     SIZE_PRODUCT("2x3x5x7", 2, 3, 5, 7, SIZE_IN_CHECK),
     SIZE_PRODUCT("3x17x35x64", 3, 17, 35, 64, SIZE_IN_CHECK),
     SIZES_END,

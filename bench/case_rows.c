@@ -83,3 +83,36 @@ const case_size row_sizes[] = {
     SIZE_CHECKED("2x12345", 2, 12345),
     SIZES_END,
 };
+
+/* -- sum_axis_0, sum_axis_1, sum_axis_2: of batch x rows x columns --------- */
+
+#define SUM_AXIS(axis, result) \
+    static void trace_sum_axis_##axis(tg_trace *t, const tg_value *in, \
+                                      void *user) \
+    { \
+        (void)user; \
+        tg_return(t, tg_sum(in[0], TG_AXES(axis))); \
+    } \
+    const tensor_case sum_axis_##axis##_case = { \
+        .callback = trace_sum_axis_##axis, \
+        .kernels = {[BACKEND_C] = plain_sum_axis_##axis}, \
+        .inputs = {INPUT(TG_F32, SHAPE_WHOLE, 0, 1)}, \
+        .results = {{TG_F32, result}}, \
+        .relative = 2e-5, \
+        .expression = "sum_axis_" #axis, \
+        .engines = ENGINES_GRADIENT | ENGINE(BACKEND_NUMPY), \
+    }
+
+#define SHAPE_ROWS_COLUMNS SHAPE(ROWS, COLUMNS)
+#define SHAPE_BATCH_COLUMNS SHAPE(BATCH, COLUMNS)
+#define SHAPE_BATCH_ROWS SHAPE(BATCH, ROWS)
+SUM_AXIS(0, SHAPE_ROWS_COLUMNS);
+SUM_AXIS(1, SHAPE_BATCH_COLUMNS);
+SUM_AXIS(2, SHAPE_BATCH_ROWS);
+
+const case_size sum_axis_sizes[] = {
+    SIZE_PRODUCT("64x128x256", 64, 128, 0, 256, SIZE_BY_DEFAULT),
+    SIZE_PRODUCT("2x1x3", 2, 1, 0, 3, SIZE_IN_CHECK),
+    SIZE_PRODUCT("3x5x37", 3, 5, 0, 37, SIZE_IN_CHECK),
+    SIZES_END,
+};

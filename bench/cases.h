@@ -6,6 +6,7 @@
 #define BENCH_CASES_H
 
 #include "data_case.h"
+#include "file_case.h"
 #include "graph_case.h"
 #include "process_case.h"
 #include "tensor_case.h"
@@ -13,21 +14,33 @@
 extern const tensor_case adam_case, attention_case, avg_pool_2x2_case,
     avg_pool_3x3_case, axpy_case, black_scholes_case, call_case, chain_case,
     cnn_train_case, conv_case, conv_filters_case, conv_images_case, copy_case,
-    depthwise_case, embedding_case, embedding_gradient_case, jacobi_case,
-    layer_norm_case, logistic_train_case, lorenz_assert_case, lorenz_case,
-    matmul_bias_relu_case, matmul_case, matmul_f64_case, max_pool_2x2_case,
-    max_pool_3x3_case, mlp_forward_case, mlp_train_case, run_case,
-    run_group_case, scale_case, scan_case, scan_gradient_case,
-    small_matmul_case, softmax_case, sum_case, transpose_case, wave_case,
+    depthwise_case, embedding_case, embedding_gradient_case, gather_case,
+    heat_3d_case, jacobi_case, layer_norm_case, logistic_train_case,
+    lorenz_assert_case, lorenz_case, matmul_bias_relu_case, matmul_case,
+    matmul_f64_case, max_pool_2x2_case, max_pool_3x3_case, mlp_forward_case,
+    mlp_train_case, momentum_case, profile_chain_case, profile_run_case,
+    run_case, run_group_case, scale_case, scan_case, scan_gradient_case,
+    scatter_add_case, small_matmul_case, softmax_case, sum_axis_0_case,
+    sum_axis_1_case, sum_axis_2_case, sum_case, transpose_case, wave_case,
     while_case;
 
+extern const tensor_case run_variables_0_case, run_variables_1_case,
+    run_variables_2_case, run_variables_4_case, run_variables_8_case,
+    call_variables_0_case, call_variables_1_case, call_variables_2_case,
+    call_variables_4_case, call_variables_8_case;
+
 extern const case_size adam_sizes[], add_sizes[], attention_sizes[],
-    black_scholes_sizes[], chain_sizes[], cnn_sizes[], conv_sizes[],
-    embedding_sizes[], graph_sizes[], image_sizes[], jacobi_sizes[],
-    logistic_train_sizes[], lorenz_assert_sizes[], lorenz_sizes[],
-    matmul_bias_relu_sizes[], matmul_f64_sizes[], matmul_sizes[], mlp_sizes[],
-    mlp_train_sizes[], row_sizes[], scan_sizes[], small_matmul_sizes[],
-    stream_sizes[], sum_sizes[], transpose_sizes[], vector_matmul_sizes[],
+    axpy_curve[], black_scholes_sizes[], busy_chain_sizes[],
+    busy_matmul_sizes[], chain_curve[], chain_sizes[], cnn_sizes[],
+    compile_curve[], conv_sizes[], embedding_sizes[], gather_sizes[],
+    graph_curve[], graph_few_sizes[], graph_sizes[], heat_3d_sizes[],
+    image_sizes[], jacobi_sizes[], logistic_train_sizes[],
+    lorenz_assert_sizes[], lorenz_sizes[], matmul_bias_relu_sizes[],
+    matmul_f64_sizes[], matmul_sizes[], mlp_sizes[], mlp_train_sizes[],
+    profile_chain_sizes[], profile_run_sizes[], row_sizes[], scan_sizes[],
+    small_matmul_sizes[], stream_sizes[], sum_axis_sizes[], sum_sizes[], transpose_sizes[],
+    variables_0_sizes[], variables_1_sizes[], variables_2_sizes[],
+    variables_4_sizes[], variables_8_sizes[], vector_matmul_sizes[],
     wave_sizes[], while_sizes[];
 
 /* Elements of images, and multiply-adds of convolutions and the network. */

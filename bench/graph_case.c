@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * graph_case.c - see graph_case.h. The member `rows` of a size is the index of
- * a graph.
+ * a graph, `columns` the number of its operations where that varies.
  */
 #include "graph_case.h"
 
@@ -10,6 +10,7 @@
 #include "case_args.h"
 #include "cases.h"
 #include "measure.h"
+#include "phases.h"
 #include "scratch_dir.h"
 
 /* A case to trace, and its size. */
@@ -21,6 +22,7 @@ typedef struct graph {
 struct experiment {
     graph_phase phase;
     const graph *graph;
+    int64_t n_operations; /* of GRAPH_MANY */
     void *data[KERNEL_INPUTS];
     scratch_dir dir; /* PHASE_DISK: the disk cache */
 };
@@ -35,11 +37,11 @@ struct runner {
 /* -- Graphs ---------------------------------------------------------------- */
 
 /* A chain of operations that constant folding cannot remove. */
-static void trace_1000(tg_trace *t, const tg_value *in, void *user)
+static void trace_many(tg_trace *t, const tg_value *in, void *user)
 {
-    (void)user;
+    const int64_t *n = user;
     tg_value y = in[0];
-    for (int i = 0; i < 1000; i++)
+    for (int64_t i = 0; i < *n; i++)
         switch (i % 4) {
         case 0:
             y = tg_sub(y, in[1]);
@@ -57,40 +59,63 @@ static void trace_1000(tg_trace *t, const tg_value *in, void *user)
 }
 
 static const tensor_case many_case = {
-    .callback = trace_1000,
-    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1),
-               INPUT_SCALAR(TG_F32, 0.1),
-               INPUT_SCALAR(TG_F32, -0.5),
-               INPUT_SCALAR(TG_F32, 1.25)},
+    .callback = trace_many,
+    .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1), INPUT_SCALAR(TG_F32, 0.1),
+               INPUT_SCALAR(TG_F32, -0.5), INPUT_SCALAR(TG_F32, 1.25)},
 };
 
 /* Small enough that running takes no significant time; matrix products are
    large enough to be blocked and packed. */
-enum { GRAPH_CHAIN, GRAPH_1000, GRAPH_MATMUL, GRAPH_MLP, GRAPH_TRAIN };
+enum { GRAPH_CHAIN, GRAPH_MANY, GRAPH_MATMUL, GRAPH_MLP, GRAPH_TRAIN };
 
 static const graph graphs[] = {
     [GRAPH_CHAIN] = {&chain_case, {.columns = 16}},
-    [GRAPH_1000] = {&many_case, {.columns = 16}},
-    [GRAPH_MATMUL] = {&matmul_case,
-                      {.rows = 64, .inner = 784, .columns = 128}},
+    [GRAPH_MANY] = {&many_case, {.columns = 16}},
+    [GRAPH_MATMUL] = {&matmul_case, {.rows = 64, .inner = 784, .columns = 128}},
     [GRAPH_MLP] = {&mlp_forward_case, {.rows = 64}},
     [GRAPH_TRAIN] = {&mlp_train_case, {.rows = 64}},
 };
 
 const case_size graph_sizes[] = {
     SIZE_TIMED("chain", GRAPH_CHAIN, 0),
-    SIZE_TIMED("1000ops", GRAPH_1000, 0),
+    SIZE_TIMED("1000ops", GRAPH_MANY, 1000),
     SIZE_TIMED("matmul", GRAPH_MATMUL, 0),
     SIZE_TIMED("mlp_forward", GRAPH_MLP, 0),
     SIZE_TIMED("train_step", GRAPH_TRAIN, 0),
     SIZES_END,
 };
 
+/* Two of them by default. */
+const case_size graph_few_sizes[] = {
+    {"chain", GRAPH_CHAIN, 0, 0, 0, SIZE_ON_REQUEST},
+    SIZE_TIMED("1000ops", GRAPH_MANY, 1000),
+    {"matmul", GRAPH_MATMUL, 0, 0, 0, SIZE_ON_REQUEST},
+    {"mlp_forward", GRAPH_MLP, 0, 0, 0, SIZE_ON_REQUEST},
+    SIZE_TIMED("train_step", GRAPH_TRAIN, 0),
+    SIZES_END,
+};
+
+#define SIZE_CURVE(label, n) {label, GRAPH_MANY, n, 0, 0, SIZE_OF_CURVE}
+
+const case_size graph_curve[] = {
+    SIZE_CURVE("1e2", 100),    SIZE_CURVE("3e2", 300),
+    SIZE_CURVE("1e3", 1000),   SIZE_CURVE("3e3", 3000),
+    SIZE_CURVE("1e4", 10000),  SIZE_CURVE("3e4", 30000),
+    SIZE_CURVE("1e5", 100000), SIZES_END,
+};
+
+/* LLVM takes seconds for more. */
+const case_size compile_curve[] = {
+    SIZE_CURVE("1e2", 100),  SIZE_CURVE("3e2", 300),   SIZE_CURVE("1e3", 1000),
+    SIZE_CURVE("3e3", 3000), SIZE_CURVE("1e4", 10000), SIZES_END,
+};
+
 static void callback(tg_trace *t, const tg_value *in, void *user)
 {
     runner *r = user;
     const double start = seconds_now();
-    r->e->graph->what->callback(t, in, NULL);
+    int64_t n = r->e->n_operations;
+    r->e->graph->what->callback(t, in, &n);
     r->callback_seconds += seconds_now() - start;
 }
 
@@ -121,6 +146,7 @@ static experiment *begin(const bench_case *c, const case_size *size,
     }
     e->phase = ((const graph_case *)c->what)->phase;
     e->graph = &graphs[size->rows];
+    e->n_operations = size->columns;
     const bool has_data = case_data_create(e->graph->what, &e->graph->size,
                                            inputs, e->data);
     if (has_data && (e->phase != PHASE_DISK || scratch_dir_init(&e->dir)))
@@ -217,6 +243,20 @@ static bool verify(runner *r, reason *out_why)
     return false;
 }
 
+/* Compiles once more, with a profile, which has the time of each phase. */
+static void describe(const runner *r, row *to)
+{
+    runner profiled = *r;
+    if (r->e->phase == PHASE_FIRST && !tg_profile_start(NULL)) {
+        const bool did = build_once(&profiled);
+        tg_profile_stop();
+        if (did)
+            profile_phases(to->phases);
+        tg_profile_clear();
+    }
+    to->bytes = to->flops = to->count = 0;
+}
+
 /* Tracing and passes are timed without the JIT, the first result with it. */
 static bool has_backend(const bench_case *c, const case_size *size,
                         backend which)
@@ -234,4 +274,5 @@ const case_family graph_family = {
     .stop = stop,
     .verify = verify,
     .run = run,
+    .describe = describe,
 };

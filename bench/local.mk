@@ -10,9 +10,12 @@ bin_PROGRAMS += bench/tgjit-bench
 bench_tgjit_bench_SOURCES = \
 	bench/backend.c \
 	bench/backend.h \
+	bench/baseline.c \
+	bench/baseline.h \
 	bench/case.h \
 	bench/case_args.c \
 	bench/case_args.h \
+	bench/case_calls.c \
 	bench/case_conv.c \
 	bench/case_elementwise.c \
 	bench/case_embedding.c \
@@ -27,8 +30,20 @@ bench_tgjit_bench_SOURCES = \
 	bench/compare.h \
 	bench/data_case.c \
 	bench/data_case.h \
+	bench/file_case.c \
+	bench/file_case.h \
+	bench/format.c \
+	bench/format.h \
 	bench/graph_case.c \
 	bench/graph_case.h \
+	bench/hogs.c \
+	bench/hogs.h \
+	bench/html.h \
+	bench/html_bars.c \
+	bench/html_curves.c \
+	bench/html_phases.c \
+	bench/html_roofline.c \
+	bench/html_rows.c \
 	bench/inputs.c \
 	bench/inputs.h \
 	bench/machine.c \
@@ -44,25 +59,41 @@ bench_tgjit_bench_SOURCES = \
 	bench/peers/library.h \
 	bench/peers/python.c \
 	bench/peers/python.h \
+	bench/phases.c \
+	bench/phases.h \
 	bench/process_case.c \
 	bench/process_case.h \
+	bench/progress.c \
+	bench/progress.h \
 	bench/report.h \
-	bench/report_console.c \
+	bench/report_all.c \
 	bench/report_csv.c \
+	bench/report_html.c \
 	bench/report_json.c \
+	bench/report_markdown.c \
+	bench/report_screen.c \
+	bench/results.c \
+	bench/results.h \
+	bench/results_read.c \
+	bench/roof.c \
+	bench/roof.h \
 	bench/scratch_dir.c \
 	bench/scratch_dir.h \
+	bench/screen_line.c \
 	bench/session.c \
 	bench/session.h \
 	bench/shape.c \
 	bench/shape.h \
+	bench/statistics.c \
+	bench/statistics.h \
 	bench/tensor_case.c \
 	bench/tensor_case.h
-bench_tgjit_bench_CPPFLAGS = $(bench_cppflags)
+bench_tgjit_bench_CPPFLAGS = $(bench_cppflags) \
+	-DBENCH_LLVM_VERSION='"$(LLVM_VERSION)"'
 bench_tgjit_bench_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 bench_tgjit_bench_LDFLAGS = $(TGJIT_SANITIZE)
 bench_tgjit_bench_LDADD = libtgjit-bench-plain.la libtgjit.la \
-	$(BENCH_LIBXSMM_LIBS) $(DL_LIBS) $(LIBM)
+	$(BENCH_LIBXSMM_LIBS) $(JANSSON_LIBS) $(DL_LIBS) $(LIBM)
 
 # Programs in Python as strings of C: one of its own, and those of the engines
 # with their names.
@@ -77,6 +108,7 @@ bench_engine_programs = \
 	bench/peers/expressions.py \
 	bench/peers/worker.py
 EXTRA_DIST += \
+	bench/results/zen4.json \
 	bench/peers/data_loaders.py \
 	bench/peers/requirements.txt \
 	bench/peers/setup \
@@ -116,6 +148,7 @@ libtgjit_bench_plain_la_SOURCES = \
 	bench/peers/onednn_conv.c \
 	bench/peers/openblas.c \
 	bench/peers/train.c \
+	bench/plain_calls.c \
 	bench/plain_cnn.c \
 	bench/plain_conv.c \
 	bench/plain_elementwise.c \
@@ -125,6 +158,7 @@ libtgjit_bench_plain_la_SOURCES = \
 	bench/plain_loops.c \
 	bench/plain_pool.c \
 	bench/plain_products.c \
+	bench/plain_roof.c \
 	bench/plain_rows.c
 libtgjit_bench_plain_la_CPPFLAGS = $(bench_cppflags)
 libtgjit_bench_plain_la_CFLAGS = $(bench_peer_cflags) $(BENCH_PLAIN_CFLAGS)

@@ -6,8 +6,11 @@
 #include "machine.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "tgjit.h"
 
 int machine_processors(void)
 {
@@ -56,4 +59,68 @@ size_t machine_cache_bytes(int level)
     reported = level >= 1 && level <= 3 ? sysconf(names[level - 1]) : 0;
 #endif
     return reported > 0 ? (size_t)reported : 0;
+}
+
+/* -- Facts ----------------------------------------------------------------- */
+
+/* Copies the value of "KEY<tab>: VALUE"; false if the line has another key. */
+static bool read_value(const char *line, const char *key, char *out_value,
+                       size_t capacity)
+{
+    const size_t length = strlen(key);
+    const char *colon = strchr(line, ':');
+    if (strncmp(line, key, length) != 0 || !colon || *out_value ||
+        strspn(line + length, " \t") != (size_t)(colon - line) - length)
+        return false;
+    snprintf(out_value, capacity, "%.*s", (int)strcspn(colon + 2, "\n"),
+             colon + 2);
+    return true;
+}
+
+/* The name of the first CPU, with its family and model, since virtual machines
+   often have vague names. */
+static void describe_cpu(char *out_text, size_t capacity)
+{
+    char line[512], name[64] = "", family[8] = "", model[8] = "";
+    FILE *file = fopen("/proc/cpuinfo", "r");
+    while (file && fgets(line, sizeof(line), file)) {
+        read_value(line, "model name", name, sizeof(name));
+        read_value(line, "cpu family", family, sizeof(family));
+        read_value(line, "model", model, sizeof(model));
+    }
+    if (file)
+        fclose(file);
+    if (*family && *model)
+        snprintf(out_text, capacity, "%s (family %s, model %s)", name, family,
+                 model);
+    else
+        snprintf(out_text, capacity, "%s", name);
+}
+
+/* The widest registers that compiled code uses by default. */
+static int vector_bits(void)
+{
+    const char *set = getenv("TGJIT_VECTOR_BITS");
+    const int wanted = set ? atoi(set) : 0;
+    if (wanted == 128 || wanted == 256 || wanted == 512)
+        return wanted;
+#if defined __x86_64__
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))
+        return 512;
+    if (__builtin_cpu_supports("avx2"))
+        return 256;
+#endif
+    return 128;
+}
+
+machine_facts machine_describe(void)
+{
+    machine_facts facts = {.processors = machine_processors(),
+                           .vector_bits = vector_bits()};
+    describe_cpu(facts.cpu, sizeof(facts.cpu));
+    for (int level = 1; level <= 3; level++)
+        facts.cache_bytes[level - 1] = (double)machine_cache_bytes(level);
+    snprintf(facts.llvm, sizeof(facts.llvm), "%s", BENCH_LLVM_VERSION);
+    snprintf(facts.library, sizeof(facts.library), "%s", tg_version());
+    return facts;
 }

@@ -6,7 +6,6 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 static double clock_seconds(clockid_t clock)
@@ -127,70 +126,4 @@ void measure_rows(row *rows, size_t n_rows, const measure_options *options)
     for (size_t i = 0; i < n_rows; i++)
         if (rows[i].state == ROW_READY)
             rows[i].state = ROW_MEASURED;
-}
-
-/* -- Statistics ------------------------------------------------------------ */
-
-static int compare_doubles(const void *a, const void *b)
-{
-    const double x = *(const double *)a, y = *(const double *)b;
-    return (x > y) - (x < y);
-}
-
-typedef struct summary {
-    double best, median, mean, deviation;
-} summary;
-
-/* Sorts x. */
-static summary summary_of(double *x, size_t n)
-{
-    qsort(x, n, sizeof(*x), compare_doubles);
-    summary s = {.best = x[0], .median = (x[(n - 1) / 2] + x[n / 2]) / 2};
-    for (size_t i = 0; i < n; i++)
-        s.mean += x[i] / (double)n;
-    for (size_t i = 0; i < n && n > 1; i++)
-        s.deviation += (x[i] - s.mean) * (x[i] - s.mean) / (double)(n - 1);
-    s.deviation = sqrt(s.deviation);
-    return s;
-}
-
-statistics row_statistics(const row *r)
-{
-    const size_t n = r->n_repetitions;
-    statistics s;
-    memset(&s, 0, sizeof(s));
-    double *x = n ? malloc(n * sizeof(*x)) : NULL;
-    if (!x)
-        return s;
-    for (size_t i = 0; i < n; i++)
-        x[i] = r->repetitions[i].real;
-    const summary real = summary_of(x, n);
-    for (size_t i = 0; i < n; i++)
-        x[i] = r->repetitions[i].cpu;
-    const summary cpu = summary_of(x, n);
-    free(x);
-    s.best = (repetition){real.best, cpu.best};
-    s.median = (repetition){real.median, cpu.median};
-    s.mean = (repetition){real.mean, cpu.mean};
-    s.deviation = (repetition){real.deviation, cpu.deviation};
-    return s;
-}
-
-const row *rows_best_peer(const row *rows, size_t n_rows)
-{
-    const row *best = NULL;
-    for (size_t i = 0; i < n_rows; i++)
-        if (rows[i].state == ROW_MEASURED &&
-            !backend_is_library(rows[i].which) &&
-            (!best || row_statistics(&rows[i]).best.real <
-                          row_statistics(best).best.real))
-            best = &rows[i];
-    return best;
-}
-
-double row_peer_ratio(const row *r, const row *peer)
-{
-    if (!peer || r->state != ROW_MEASURED || !backend_is_jit(r->which))
-        return 0;
-    return row_statistics(r).best.real / row_statistics(peer).best.real;
 }

@@ -24,12 +24,27 @@ typedef struct repetition {
     double real, cpu;
 } repetition;
 
-typedef struct row {
-    char name[96];
-    const bench_case *c;
-    const case_size *size;
+/* Phases of the first call of a function, as the profile names them. */
+#define ROW_PHASES(X) X(trace) X(passes) X(fuse) X(schedule) X(codegen) X(load)
+#define ROW_PHASE_ENUM(name) PHASE_OF_##name,
+enum { ROW_PHASES(ROW_PHASE_ENUM) N_ROW_PHASES };
+#undef ROW_PHASE_ENUM
+
+typedef enum roof_kind { ROOF_NONE, ROOF_MEMORY, ROOF_FMA } roof_kind;
+
+/* Reports read all but the runner and its case, so that rows can also come
+   from a file. */
+struct row {
+    char name[112]; /* CASE/SIZE/BACKEND/threads:N, of these: */
+    char case_name[40], size_label[40];
     backend which;
     int threads;
+
+    const bench_case *c; /* NULL in rows from a file */
+    const case_size *size;
+    char section[48];  /* heading of the report */
+    bool is_overhead;  /* not part of the mean of all cases */
+    bool is_on_screen; /* its case has a line on the first screen */
 
     row_state state;
     reason why; /* of ROW_SKIPPED and ROW_FAILED */
@@ -38,7 +53,15 @@ typedef struct row {
     int64_t iterations; /* of each repetition */
     repetition *repetitions;
     size_t n_repetitions;
-} row;
+
+    double count;        /* elements or multiply-adds of an iteration */
+    double bytes, flops; /* of an iteration; 0: not reported */
+    bool is_f64;
+    double roof_share;   /* of the attainable rate; 0: not known */
+    roof_kind roof;      /* what limits that rate */
+    double resident_bytes, stored_bytes, stored_peak_bytes; /* 0: none */
+    double phases[N_ROW_PHASES]; /* seconds, of one compile; 0: none */
+};
 
 typedef struct measure_options {
     double min_time; /* seconds of one repetition */
@@ -50,21 +73,5 @@ typedef struct measure_options {
  * the time of a repetition gets fewer repetitions.
  */
 void measure_rows(row *rows, size_t n_rows, const measure_options *options);
-
-/* -- Statistics of a measured row ------------------------------------------ */
-
-typedef struct statistics {
-    repetition best, median, mean, deviation;
-} statistics;
-
-statistics row_statistics(const row *r);
-
-/* The fastest measured row of a group that is not the library; NULL if there is
-   none. */
-const row *rows_best_peer(const row *rows, size_t n_rows);
-
-/* Ratio of the best times of a row of the JIT and of the best peer; 0 for other
-   rows, and without a peer. Below 1, the JIT is faster. */
-double row_peer_ratio(const row *r, const row *peer);
 
 #endif /* BENCH_MEASURE_H */

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <getopt.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,7 @@ static const char usage[] =
     "  interp              the reference interpreter\n"
     "  jit                 compiled code\n"
     "  jit, unknown sizes  compiled code, traced with all extents unknown\n"
+    "  jit, fast accuracy  compiled code, errors of up to 4 ulp\n"
     "  c                   plain C, optimised for this machine\n"
     "  expert              hand-written SIMD\n"
     "  openblas, blis, onednn, libxsmm\n"
@@ -29,26 +31,40 @@ static const char usage[] =
     "  tensorflow.xla, jax, onnxruntime\n"
     "                      with --peers, in processes of their own\n"
     "\n"
+    "Prints one line per case, with the time of compiled code, the speed-up\n"
+    "over the interpreter, the ratios to plain C and to the fastest library,\n"
+    "and the share of what this machine can do.\n"
+    "\n"
     "Options (defaults in parentheses):\n"
+    "  --all              measure every row, and print all of them\n"
     "  --list             print the names of the rows and exit\n"
     "  --check            verify only, also odd sizes, and inputs with NaN,\n"
     "                     infinities and denormals\n"
     "  --filter=REGEX     select rows by extended regular expression; \".\"\n"
-    "                     selects all (all but most matrix products)\n"
+    "                     selects all (those of the first screen)\n"
     "  --threads=LIST     numbers of threads, such as 1,2 (1 and the number\n"
     "                     of processors)\n"
     "  --peers            also compare with engines in Python\n"
     "                     (bench/peers/setup), and note which are missing\n"
     "  --peer-timeout=S   seconds that an engine may take to answer (300)\n"
     "  --min-time=S       minimum seconds of one repetition (0.01)\n"
-    "  --repetitions=N    repetitions of each row (25)\n"
-    "  --format=FORMAT    console, json or csv (console)\n"
+    "  --repetitions=N    repetitions of each row (9)\n"
+    "  --format=FORMAT    console, json, csv, markdown (console)\n"
     "  --out=FILE         write the report to FILE (as json unless a format\n"
     "                     is given) and the table to standard output\n"
+    "  --html=FILE        write a page with charts to FILE; also measures\n"
+    "                     how times grow with the size\n"
+    "  --label=TEXT       a remark about the run, for the reports\n"
+    "  --from=FILE        do not measure, but read what --out wrote; may be\n"
+    "                     repeated, to merge files\n"
+    "  --baseline=FILE    compare with an earlier --out\n"
+    "  --threshold=P      percent by which a row must be slower than the\n"
+    "                     baseline to fail the program (5)\n"
     "  --help, --version\n"
     "\n"
     "Exit status: 0 on success, 1 if a row was wrong or could not run, 2 if\n"
-    "the command line is invalid or no row matches the filter.\n";
+    "the command line is invalid or no row matches the filter, 3 if a row is\n"
+    "slower than the baseline.\n";
 
 static bool invalid_value(const char *option, const char *value)
 {
@@ -123,14 +139,35 @@ static bool read_filter(options *o, const char *text)
 
 static bool read_format(options *o, const char *text)
 {
-    static const report_format *const formats[] = {
-        &report_console, &report_json, &report_csv};
-    for (size_t i = 0; i < sizeof(formats) / sizeof(formats[0]); i++)
-        if (strcmp(formats[i]->name, text) == 0) {
-            o->format = formats[i];
+    static const char *const names[] = {[FORMAT_TABLE] = "console",
+                                        [FORMAT_JSON] = "json",
+                                        [FORMAT_CSV] = "csv",
+                                        [FORMAT_MARKDOWN] = "markdown"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        if (strcmp(names[i], text) == 0) {
+            o->format = (format)i;
+            o->has_format = true;
             return true;
         }
     return invalid_value("format", text);
+}
+
+static bool read_threshold(options *o, const char *text)
+{
+    char *end;
+    const double percent = strtod(text, &end);
+    if (end == text || *end || !(percent >= 0 && percent < 1e6))
+        return invalid_value("threshold", text);
+    o->threshold = percent / 100;
+    return true;
+}
+
+static bool add_file(options *o, const char *path)
+{
+    if (o->n_from == MAX_FILES)
+        return invalid_value("from", path);
+    o->from[o->n_from++] = path;
+    return true;
 }
 
 /* -- The command line ------------------------------------------------------ */
@@ -139,7 +176,8 @@ static void set_defaults(options *o)
 {
     const int processors = machine_processors();
     memset(o, 0, sizeof(*o));
-    o->measure = (measure_options){.min_time = 0.01, .repetitions = 25};
+    o->measure = (measure_options){.min_time = 0.01, .repetitions = 9};
+    o->threshold = 0.05;
     o->threads[o->n_threads++] = 1;
     if (processors > 1)
         o->threads[o->n_threads++] = processors;
@@ -174,6 +212,22 @@ static bool read_option(options *o, int letter, int *out_status)
     case 'o':
         o->out = optarg;
         return true;
+    case 'a':
+        o->has_all = true;
+        return true;
+    case 'H':
+        o->html = optarg;
+        return true;
+    case 'L':
+        o->label = optarg;
+        return true;
+    case 'i':
+        return add_file(o, optarg);
+    case 'b':
+        o->baseline = optarg;
+        return true;
+    case 'T':
+        return read_threshold(o, optarg);
     case 'h':
         fputs(usage, stdout);
         *out_status = EXIT_SUCCESS;
@@ -191,6 +245,7 @@ bool options_read(options *out_options, int argc, char **argv,
                   int *out_status)
 {
     static const struct option long_options[] = {
+        {"all", no_argument, NULL, 'a'},
         {"list", no_argument, NULL, 'l'},
         {"check", no_argument, NULL, 'c'},
         {"filter", required_argument, NULL, 'f'},
@@ -201,6 +256,11 @@ bool options_read(options *out_options, int argc, char **argv,
         {"repetitions", required_argument, NULL, 'r'},
         {"format", required_argument, NULL, 'F'},
         {"out", required_argument, NULL, 'o'},
+        {"html", required_argument, NULL, 'H'},
+        {"label", required_argument, NULL, 'L'},
+        {"from", required_argument, NULL, 'i'},
+        {"baseline", required_argument, NULL, 'b'},
+        {"threshold", required_argument, NULL, 'T'},
         {"help", no_argument, NULL, 'h'},
         {"version", no_argument, NULL, 'V'},
         {NULL, 0, NULL, 0},
@@ -222,8 +282,8 @@ bool options_read(options *out_options, int argc, char **argv,
         options_deinit(o);
         return false;
     }
-    if (!o->format)
-        o->format = o->out ? &report_json : &report_console;
+    if (!o->has_format && o->out)
+        o->format = FORMAT_JSON;
     return true;
 }
 

@@ -7,24 +7,39 @@
 
 #include <regex.h>
 
-#include "report.h"
+#include "measure.h"
 
-enum { MAX_THREAD_COUNTS = 16 };
-enum { EXIT_USAGE = 2 }; /* invalid command line */
+enum { MAX_THREAD_COUNTS = 16, MAX_FILES = 16 };
+enum {
+    EXIT_USAGE = 2,     /* invalid command line */
+    EXIT_REGRESSION = 3 /* slower than the baseline */
+};
 
 typedef enum action { ACTION_MEASURE, ACTION_CHECK, ACTION_LIST } action;
+typedef enum format {
+    FORMAT_TABLE,
+    FORMAT_JSON,
+    FORMAT_CSV,
+    FORMAT_MARKDOWN
+} format;
 
 typedef struct options {
     action action;
     bool has_filter;
     regex_t filter;
     const char *filter_text;
+    bool has_all;   /* every row, and the table of all rows */
     bool has_peers; /* rows of engines in Python; notes about missing peers */
     measure_options measure;
     int threads[MAX_THREAD_COUNTS];
     size_t n_threads;
-    const report_format *format; /* for `out` if set, else for stdout */
-    const char *out;
+    bool has_format;
+    format format; /* of `out` if set, else of stdout */
+    const char *out, *html, *label;
+    const char *from[MAX_FILES]; /* results to read instead of measuring */
+    size_t n_from;
+    const char *baseline;
+    double threshold; /* how much slower is a regression, as a share */
 } options;
 
 /*

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { KERNEL_INPUTS = 8, KERNEL_RESULTS = 3 };
+enum { KERNEL_INPUTS = 9, KERNEL_RESULTS = 3 };
 
 /* Buffers are 64-byte aligned. Results do not overlap other buffers. */
 typedef struct kernel_buffers {
@@ -114,11 +114,33 @@ enum {
 #define ADAM_EPSILON 1e-8f
 enum { ADAM_SHOWN = 16 }; /* parameters that are compared: the last ones */
 
+/* -- Reductions, stencils, calls ------------------------------------------- */
+
+kernel plain_sum_axis_0, plain_sum_axis_1, plain_sum_axis_2;
+kernel plain_heat_3d;
+kernel plain_momentum;
+kernel plain_variables_0, plain_variables_1, plain_variables_2,
+    plain_variables_4, plain_variables_8;
+
+#define HEAT_RATE 0.1f
+#define MOMENTUM 0.9f
+
 /* -- Embeddings ------------------------------------------------------------ */
 
-kernel plain_embedding, plain_embedding_gradient;
+kernel plain_embedding, plain_embedding_gradient, plain_gather,
+    plain_scatter_add;
 
-enum { EMBEDDING_WORDS = 8192 }; /* rows of the table */
+enum { EMBEDDING_WORDS = 8192 };    /* rows of the table */
+enum { GATHER_TABLE = 1024 * 1024 }; /* elements of the table */
+
+/* -- Roofs ----------------------------------------------------------------- */
+
+/* Run `times` times; return flops, or bytes read and written (plain_roof.c). */
+double plain_roof_fma_f32(void *memory, size_t bytes, int64_t times);
+double plain_roof_fma_f64(void *memory, size_t bytes, int64_t times);
+double plain_roof_read(void *memory, size_t bytes, int64_t times);
+double plain_roof_copy(void *memory, size_t bytes, int64_t times);
+double plain_roof_update(void *memory, size_t bytes, int64_t times);
 
 /* -- Networks -------------------------------------------------------------- */
 

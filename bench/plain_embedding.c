@@ -38,3 +38,22 @@ void plain_embedding_gradient(const kernel_buffers *b)
         }
     }
 }
+
+void plain_gather(const kernel_buffers *b)
+{
+    const float *restrict x = b->in[0], *restrict at = b->in[1];
+    float *restrict out = b->out[0];
+#pragma omp parallel for
+    for (int64_t i = 0; i < b->count; i++)
+        out[i] = x[(int64_t)at[i]];
+}
+
+/* Serial: threads would need copies, or atomic additions. */
+void plain_scatter_add(const kernel_buffers *b)
+{
+    const float *restrict at = b->in[1], *restrict x = b->in[2];
+    float *restrict out = b->out[0];
+    memset(out, 0, GATHER_TABLE * sizeof(*out));
+    for (int64_t i = 0; i < b->count; i++)
+        out[(int64_t)at[i]] += x[i];
+}

@@ -108,3 +108,15 @@ void plain_adam(const kernel_buffers *b)
     }
     memcpy(b->out[0], p + b->count - ADAM_SHOWN, ADAM_SHOWN * sizeof(*p));
 }
+
+void plain_momentum(const kernel_buffers *b)
+{
+    float *restrict p = b->state[0], *restrict m = b->state[1];
+    const float *restrict g = b->in[2];
+#pragma omp parallel for
+    for (int64_t i = 0; i < b->count; i++) {
+        m[i] = m[i] * MOMENTUM + g[i];
+        p[i] -= m[i] * TRAIN_RATE;
+    }
+    memcpy(b->out[0], p + b->count - ADAM_SHOWN, ADAM_SHOWN * sizeof(*p));
+}

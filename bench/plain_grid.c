@@ -44,3 +44,29 @@ void plain_transpose(const kernel_buffers *b)
                     out[j * rows + i] = x[i * columns + j];
         }
 }
+
+/* One explicit step of the heat equation; the border is kept at zero. */
+void plain_heat_3d(const kernel_buffers *b)
+{
+    const float *restrict x = b->in[0];
+    float *restrict out = b->out[0];
+    const int64_t depth = b->batch, rows = b->rows, n = b->columns;
+    const int64_t plane = rows * n;
+#pragma omp parallel for
+    for (int64_t k = 0; k < depth; k++)
+        for (int64_t i = 0; i < rows; i++) {
+            const float *restrict here = x + k * plane + i * n;
+            float *restrict to = out + k * plane + i * n;
+            if (k == 0 || k == depth - 1 || i == 0 || i == rows - 1) {
+                memset(to, 0, (size_t)n * sizeof(*to));
+                continue;
+            }
+            to[0] = to[n - 1] = 0;
+            for (int64_t j = 1; j < n - 1; j++)
+                to[j] = here[j] +
+                        (((here[j - plane] + here[j + plane]) +
+                          (here[j - n] + here[j + n])) +
+                         (here[j - 1] + here[j + 1]) - 6 * here[j]) *
+                            HEAT_RATE;
+        }
+}

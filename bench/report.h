@@ -1,27 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * report.h - output formats of measured rows.
+ * report.h - the tables on standard output, which are printed while rows are
+ * measured. Lines have at most 100 columns.
  */
 #ifndef BENCH_REPORT_H
 #define BENCH_REPORT_H
 
-#include <stdio.h>
+#include "results.h"
 
-#include "measure.h"
+typedef struct table {
+    void (*begin)(FILE *out, const results *r);
+    /* Prints all rows of one case and size. */
+    void (*size)(FILE *out, const results *r, const row *rows, size_t n_rows);
+    void (*end)(FILE *out, const results *r);
+} table;
 
-/* Width of the name column; longer names shift the rest of their line. */
-enum { ROW_NAME_WIDTH = 50 };
+/* The first screen: one line per case and size, headings, geometric means. */
+extern const table table_screen;
+/* Every row. */
+extern const table table_all;
 
-typedef struct report_format {
-    const char *name;
-    void (*begin)(FILE *out, const char *program);
-    /* Writes the rows of one group, between which ratios are formed.
-       `is_first`: this is the first group of the report. */
-    void (*group)(FILE *out, const row *rows, size_t n_rows, bool is_first);
-    void (*end)(FILE *out);
-} report_format;
+/* -- Lines of the first screen --------------------------------------------- */
 
-/* A text table; Google Benchmark's JSON (schema 1); its CSV. */
-extern const report_format report_console, report_json, report_csv;
+/* What the first screen says about a case at one size. */
+typedef struct screen_line {
+    const row *ours;       /* with the first number of threads; NULL: none */
+    const row *interp, *c; /* NULL if not measured */
+    const row *library;    /* the fastest one, or engine */
+    double speedup, c_ratio, library_ratio; /* 0: no such row */
+    const row *profiled;   /* with a profile, or NULL */
+    const row *team;       /* with the last number of threads, or NULL */
+    double scaling;        /* how much faster than with the first */
+} screen_line;
+
+/* Of all rows of one case and size. */
+screen_line screen_line_of(const row *rows, size_t n_rows);
+
+/* Number of rows from `begin` on with the same case and size. */
+size_t results_size(const results *r, size_t begin);
 
 #endif /* BENCH_REPORT_H */

@@ -4,11 +4,10 @@
  * repetition, then the median and the minimum, named like its aggregates. The
  * minimum of a row of the JIT has the ratio to the best peer and its name.
  */
-#include "report.h"
+#include "results.h"
 
-static void begin(FILE *out, const char *program)
+static void print_header(FILE *out)
 {
-    (void)program;
     fputs("name,iterations,real_time,cpu_time,time_unit,bytes_per_second,"
           "items_per_second,label,error_occurred,error_message,"
           "best_peer_ratio,best_peer\n",
@@ -30,14 +29,13 @@ static void print_quoted(FILE *out, const char *text)
 static void print_times(FILE *out, const row *r, const char *suffix,
                         repetition time, const row *peer)
 {
-    const double count = case_count(r->c, r->size);
     fprintf(out, "\"%s%s\",%lld,%.9g,%.9g,ns,", r->name, suffix,
             (long long)r->iterations, time.real * 1e9, time.cpu * 1e9);
-    if (r->c->bytes > 0)
-        fprintf(out, "%.9g", r->c->bytes * count / time.real);
+    if (r->bytes > 0)
+        fprintf(out, "%.9g", r->bytes / time.real);
     fputc(',', out);
-    if (count > 0)
-        fprintf(out, "%.9g", count / time.real);
+    if (r->count > 0)
+        fprintf(out, "%.9g", r->count / time.real);
     fputs(",,,,", out);
     const double ratio = row_peer_ratio(r, peer);
     if (ratio > 0)
@@ -46,31 +44,29 @@ static void print_times(FILE *out, const row *r, const char *suffix,
         fputs(",\n", out);
 }
 
-static void group(FILE *out, const row *rows, size_t n_rows, bool is_first)
+static void print_row(FILE *out, const row *r, const row *peer)
 {
-    (void)is_first;
-    const row *peer = rows_best_peer(rows, n_rows);
-    for (size_t i = 0; i < n_rows; i++) {
-        const row *r = &rows[i];
-        if (r->state != ROW_MEASURED) {
-            fprintf(out, "\"%s\",,,,,,,,%s,", r->name,
-                    r->state == ROW_FAILED ? "true" : "false");
-            print_quoted(out, r->why.text);
-            fputs(",,\n", out);
-            continue;
-        }
-        for (size_t k = 0; k < r->n_repetitions; k++)
-            print_times(out, r, "", r->repetitions[k], NULL);
-        const statistics s = row_statistics(r);
-        print_times(out, r, "_median", s.median, NULL);
-        print_times(out, r, "_min", s.best, peer);
+    if (r->state != ROW_MEASURED) {
+        fprintf(out, "\"%s\",,,,,,,,%s,", r->name,
+                r->state == ROW_FAILED ? "true" : "false");
+        print_quoted(out, r->why.text);
+        fputs(",,\n", out);
+        return;
     }
-    fflush(out);
+    for (size_t k = 0; k < r->n_repetitions; k++)
+        print_times(out, r, "", r->repetitions[k], NULL);
+    const statistics s = row_statistics(r);
+    print_times(out, r, "_median", s.median, NULL);
+    print_times(out, r, "_min", s.best, peer);
 }
 
-static void end(FILE *out)
+void report_csv(FILE *out, const results *r)
 {
-    fflush(out);
+    print_header(out);
+    for (size_t begin = 0, n; begin < r->n_rows; begin += n) {
+        n = results_group(r, begin);
+        const row *peer = rows_best_peer(r->rows + begin, n);
+        for (size_t i = begin; i < begin + n; i++)
+            print_row(out, &r->rows[i], peer);
+    }
 }
-
-const report_format report_csv = {"csv", begin, group, end};

@@ -3,13 +3,12 @@
  * report_json.c - JSON in the format of Google Benchmark (schema 1), which its
  * compare.py and other tools read: one object per repetition, then aggregates,
  * including "min", which for rows of the JIT has the ratio to the best peer.
+ * Members beyond that format describe the machine (in the context) and the row
+ * (in the aggregate "median"); results_read.c reads them.
  */
-#include <stdlib.h>
-#include <time.h>
-#include <unistd.h>
+#include <math.h>
 
-#include "machine.h"
-#include "report.h"
+#include "results.h"
 
 /* -- JSON ------------------------------------------------------------------ */
 
@@ -30,32 +29,39 @@ static void print_string(FILE *out, const char *text)
 
 static void member_string(FILE *out, const char *name, const char *text)
 {
-    fprintf(out, ",\n      \"%s\": ", name);
+    fprintf(out, ", \"%s\": ", name);
     print_string(out, text);
 }
 
 static void member_integer(FILE *out, const char *name, long long number)
 {
-    fprintf(out, ",\n      \"%s\": %lld", name, number);
+    fprintf(out, ", \"%s\": %lld", name, number);
 }
 
 static void member_number(FILE *out, const char *name, double number)
 {
-    fprintf(out, ",\n      \"%s\": %.9e", name, number);
+    fprintf(out, ", \"%s\": %.9g", name, number);
+}
+
+/* Only if it is known. */
+static void member_positive(FILE *out, const char *name, double number)
+{
+    if (number > 0)
+        member_number(out, name, number);
 }
 
 /* -- Context --------------------------------------------------------------- */
 
-static void print_caches(FILE *out)
+static void print_caches(FILE *out, const machine_facts *machine)
 {
     const char *between = "";
     fputs(",\n    \"caches\": [", out);
     for (int level = 1; level <= 3; level++) {
-        const size_t bytes = machine_cache_bytes(level);
-        if (!bytes)
+        const double bytes = machine->cache_bytes[level - 1];
+        if (!(bytes > 0))
             continue;
         fprintf(out,
-                "%s\n      {\"type\": \"%s\", \"level\": %d, \"size\": %zu, "
+                "%s\n      {\"type\": \"%s\", \"level\": %d, \"size\": %.0f, "
                 "\"num_sharing\": 0}",
                 between, level == 1 ? "Data" : "Unified", level, bytes);
         between = ",";
@@ -63,34 +69,53 @@ static void print_caches(FILE *out)
     fputs("\n    ]", out);
 }
 
-static void begin(FILE *out, const char *program)
+static void print_roof(FILE *out, const roof *r)
 {
-    char date[40] = "", host[256] = "";
-    const time_t now = time(NULL);
-    struct tm local;
-    if (localtime_r(&now, &local))
-        strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S%z", &local);
-    gethostname(host, sizeof(host) - 1);
+    fprintf(out,
+            "{\"threads\": %d, \"f32_flops_per_second\": %.6g, "
+            "\"f64_flops_per_second\": %.6g, \"levels\": [",
+            r->threads, r->f32_flops, r->f64_flops);
+    for (int i = 0; i < r->n_levels; i++) {
+        fprintf(out, "%s{\"bytes_per_second\": %.6g", i ? ", " : "",
+                r->levels[i].rate);
+        if (!isinf(r->levels[i].bytes))
+            fprintf(out, ", \"capacity\": %.0f", r->levels[i].bytes);
+        fputc('}', out);
+    }
+    fputs("]}", out);
+}
 
+static void print_context(FILE *out, const results *r)
+{
+    const machine_facts *machine = &r->machine;
     fputs("{\n  \"context\": {\n    \"date\": ", out);
-    print_string(out, date);
-    fputs(",\n    \"host_name\": ", out);
-    print_string(out, host);
-    fputs(",\n    \"executable\": ", out);
-    print_string(out, program);
-    fprintf(out, ",\n    \"num_cpus\": %d", machine_processors());
+    print_string(out, r->date);
+    fputs(",\n    \"host_name\": \"\",\n    \"executable\": ", out);
+    print_string(out, r->program);
+    fprintf(out, ",\n    \"num_cpus\": %d", machine->processors);
     fputs(",\n    \"mhz_per_cpu\": 0,\n    \"cpu_scaling_enabled\": false",
           out);
-    print_caches(out);
+    print_caches(out, machine);
     fputs(",\n    \"load_avg\": [", out);
-    double load[3];
-    const int n = getloadavg(load, 3);
-    for (int i = 0; i < n; i++)
-        fprintf(out, "%s%.2f", i ? ", " : "", load[i]);
+    for (int i = 0; i < 3; i++)
+        fprintf(out, "%s%.2f", i ? ", " : "", r->load[i]);
     fputs("],\n    \"library_version\": ", out);
-    print_string(out, tg_version());
+    print_string(out, machine->library);
     fputs(",\n    \"library_build_type\": \"release\"", out);
-    fputs(",\n    \"json_schema_version\": 1\n  },\n  \"benchmarks\": [", out);
+    fputs(",\n    \"json_schema_version\": 1", out);
+    fputs(",\n    \"label\": ", out);
+    print_string(out, r->label);
+    fputs(",\n    \"cpu\": ", out);
+    print_string(out, machine->cpu);
+    fprintf(out, ",\n    \"vector_bits\": %d", machine->vector_bits);
+    fputs(",\n    \"llvm_version\": ", out);
+    print_string(out, machine->llvm);
+    fputs(",\n    \"roofs\": [", out);
+    for (int i = 0; i < r->roofs.n; i++) {
+        fputs(i ? ",\n      " : "\n      ", out);
+        print_roof(out, &r->roofs.all[i]);
+    }
+    fputs("\n    ]\n  },\n  \"benchmarks\": [", out);
 }
 
 /* -- Rows ------------------------------------------------------------------ */
@@ -100,8 +125,8 @@ typedef enum row_text { ROW_TEXT_ITERATION, ROW_TEXT_AGGREGATE } row_text;
 static void begin_object(FILE *out, const row *r, const char *suffix,
                          row_text type, bool *is_first)
 {
-    fprintf(out, "%s\n    {\n      \"name\": \"%s%s\"", *is_first ? "" : ",",
-            r->name, suffix);
+    fprintf(out, "%s\n    {\"name\": \"%s%s\"", *is_first ? "" : ",", r->name,
+            suffix);
     *is_first = false;
     member_string(out, "run_name", r->name);
     member_string(out, "run_type",
@@ -112,7 +137,7 @@ static void begin_object(FILE *out, const row *r, const char *suffix,
 
 static void end_object(FILE *out)
 {
-    fputs("\n    }", out);
+    fputc('}', out);
 }
 
 /* Converts seconds to nanoseconds; a ratio has no unit. */
@@ -124,38 +149,44 @@ static void print_times(FILE *out, long long iterations, repetition time,
     member_number(out, "real_time", time.real * scale);
     member_number(out, "cpu_time", time.cpu * scale);
     member_string(out, "time_unit", "ns");
-    if (!*unit)
-        member_string(out, "aggregate_unit", "percentage");
-}
-
-static void print_resident(FILE *out, const row *r)
-{
-    if (r->c->family->resident)
-        member_integer(out, "resident_bytes",
-                       (long long)r->c->family->resident(r->runner));
-}
-
-static void print_stored(FILE *out, const row *r)
-{
-    stored_bytes stored;
-    if (!r->c->family->stored || !r->c->family->stored(r->runner, &stored))
-        return;
-    member_integer(out, "stored_bytes", (long long)stored.allocated);
-    member_integer(out, "stored_peak_bytes", (long long)stored.peak);
 }
 
 static void print_rates(FILE *out, const row *r, double seconds)
 {
-    const double count = case_count(r->c, r->size);
-    if (r->c->bytes > 0)
-        member_number(out, "bytes_per_second", r->c->bytes * count / seconds);
-    if (r->c->flops > 0)
-        member_number(out, "flops_per_second", r->c->flops * count / seconds);
+    if (r->bytes > 0)
+        member_number(out, "bytes_per_second", r->bytes / seconds);
+    if (r->flops > 0)
+        member_number(out, "flops_per_second", r->flops / seconds);
 }
 
-/* `peer` is NULL where no ratio is printed. */
-static void print_aggregate(FILE *out, const row *r, const char *name,
-                            repetition time, const char *unit, const row *peer)
+/* What is the same for all repetitions. */
+static void print_facts(FILE *out, const row *r)
+{
+    static const char *const phases[] = {
+#define PHASE_NAME(name) "phase_" #name "_ns",
+        ROW_PHASES(PHASE_NAME)
+#undef PHASE_NAME
+    };
+    member_string(out, "section", r->section);
+    fprintf(out, ", \"on_screen\": %s", r->is_on_screen ? "true" : "false");
+    fprintf(out, ", \"overhead\": %s", r->is_overhead ? "true" : "false");
+    fprintf(out, ", \"is_f64\": %s", r->is_f64 ? "true" : "false");
+    member_positive(out, "count_per_iteration", r->count);
+    member_positive(out, "bytes_per_iteration", r->bytes);
+    member_positive(out, "flops_per_iteration", r->flops);
+    if (r->roof) {
+        member_number(out, "roof_share", r->roof_share);
+        member_string(out, "roof", r->roof == ROOF_FMA ? "fma" : "memory");
+    }
+    member_positive(out, "resident_bytes", r->resident_bytes);
+    member_positive(out, "stored_bytes", r->stored_bytes);
+    member_positive(out, "stored_peak_bytes", r->stored_peak_bytes);
+    for (int i = 0; i < N_ROW_PHASES; i++)
+        member_positive(out, phases[i], r->phases[i] * 1e9);
+}
+
+static void begin_aggregate(FILE *out, const row *r, const char *name,
+                            repetition time, const char *unit)
 {
     char suffix[16];
     bool is_first = false;
@@ -163,12 +194,16 @@ static void print_aggregate(FILE *out, const row *r, const char *name,
     begin_object(out, r, suffix, ROW_TEXT_AGGREGATE, &is_first);
     member_string(out, "aggregate_name", name);
     print_times(out, (long long)r->n_repetitions, time, unit);
+    member_string(out, "aggregate_unit", *unit ? "time" : "percentage");
+}
+
+static void print_peer(FILE *out, const row *r, const row *peer)
+{
     const double ratio = row_peer_ratio(r, peer);
     if (ratio > 0) {
         member_number(out, "best_peer_ratio", ratio);
         member_string(out, "best_peer", backend_name(peer->which));
     }
-    end_object(out);
 }
 
 static void print_measured(FILE *out, const row *r, const row *peer,
@@ -179,8 +214,6 @@ static void print_measured(FILE *out, const row *r, const row *peer,
         member_integer(out, "repetition_index", (long long)i);
         print_times(out, (long long)r->iterations, r->repetitions[i], "ns");
         print_rates(out, r, r->repetitions[i].real);
-        print_resident(out, r);
-        print_stored(out, r);
         end_object(out);
     }
     const statistics s = row_statistics(r);
@@ -188,38 +221,45 @@ static void print_measured(FILE *out, const row *r, const row *peer,
         s.mean.real > 0 ? s.deviation.real / s.mean.real : 0,
         s.mean.cpu > 0 ? s.deviation.cpu / s.mean.cpu : 0,
     };
-    print_aggregate(out, r, "mean", s.mean, "ns", NULL);
-    print_aggregate(out, r, "median", s.median, "ns", NULL);
-    print_aggregate(out, r, "stddev", s.deviation, "ns", NULL);
-    print_aggregate(out, r, "cv", share, "", NULL);
-    print_aggregate(out, r, "min", s.best, "ns", peer);
+    begin_aggregate(out, r, "mean", s.mean, "ns");
+    end_object(out);
+    begin_aggregate(out, r, "median", s.median, "ns");
+    member_number(out, "median_low", s.median_low * 1e9);
+    member_number(out, "median_high", s.median_high * 1e9);
+    print_facts(out, r);
+    end_object(out);
+    begin_aggregate(out, r, "stddev", s.deviation, "ns");
+    end_object(out);
+    begin_aggregate(out, r, "cv", share, "");
+    end_object(out);
+    begin_aggregate(out, r, "min", s.best, "ns");
+    print_peer(out, r, peer);
+    end_object(out);
 }
 
-static void group(FILE *out, const row *rows, size_t n_rows, bool is_first)
+static void print_unmeasured(FILE *out, const row *r, bool *is_first)
 {
-    const row *peer = rows_best_peer(rows, n_rows);
-    for (size_t i = 0; i < n_rows; i++) {
-        const row *r = &rows[i];
-        if (r->state == ROW_MEASURED) {
-            print_measured(out, r, peer, &is_first);
-            continue;
-        }
-        begin_object(out, r, "", ROW_TEXT_ITERATION, &is_first);
-        member_integer(out, "repetition_index", 0);
-        const bool failed = r->state == ROW_FAILED;
-        fprintf(out, ",\n      \"%s\": true",
-                failed ? "error_occurred" : "skipped");
-        member_string(out, failed ? "error_message" : "skip_message",
-                      r->why.text);
-        end_object(out);
+    const bool failed = r->state == ROW_FAILED;
+    begin_object(out, r, "", ROW_TEXT_ITERATION, is_first);
+    member_integer(out, "repetition_index", 0);
+    fprintf(out, ", \"%s\": true", failed ? "error_occurred" : "skipped");
+    member_string(out, failed ? "error_message" : "skip_message", r->why.text);
+    member_string(out, "section", r->section);
+    end_object(out);
+}
+
+void report_json(FILE *out, const results *r)
+{
+    bool is_first = true;
+    print_context(out, r);
+    for (size_t begin = 0, n; begin < r->n_rows; begin += n) {
+        n = results_group(r, begin);
+        const row *peer = rows_best_peer(r->rows + begin, n);
+        for (size_t i = begin; i < begin + n; i++)
+            if (r->rows[i].state == ROW_MEASURED)
+                print_measured(out, &r->rows[i], peer, &is_first);
+            else
+                print_unmeasured(out, &r->rows[i], &is_first);
     }
-    fflush(out);
-}
-
-static void end(FILE *out)
-{
     fputs("\n  ]\n}\n", out);
-    fflush(out);
 }
-
-const report_format report_json = {"json", begin, group, end};

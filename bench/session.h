@@ -13,10 +13,11 @@ void session_list(const options *o);
 /* False if no row is selected. */
 bool session_has_rows(const options *o);
 
-/*
- * Measures the selected rows, or with ACTION_CHECK only verifies them, and
- * writes the report. False if a row failed.
- */
-bool session_run(const options *o, const char *program);
+/* Verifies the selected rows at small sizes. Returns an exit status. */
+int session_check(const options *o);
+
+/* Measures the selected rows, or reads them from files, and writes the reports.
+   Returns an exit status. */
+int session_measure(const options *o, const char *program);
 
 #endif /* BENCH_SESSION_H */

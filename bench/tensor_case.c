@@ -12,6 +12,7 @@
 #include "compare.h"
 #include "inputs.h"
 #include "machine.h"
+#include "measure.h"
 #include "peers/engine.h"
 
 struct experiment {
@@ -254,6 +255,20 @@ static bool run_library(runner *r, int64_t iterations)
     return true;
 }
 
+/* The start and the end of the profile are not timed. */
+static bool run_profiled(runner *r, int64_t iterations, double *out_seconds)
+{
+    if (tg_profile_start(NULL))
+        return false;
+    const double began = seconds_now();
+    const bool did = run_library(r, iterations);
+    if (out_seconds)
+        *out_seconds = seconds_now() - began;
+    tg_profile_stop();
+    tg_profile_clear();
+    return did;
+}
+
 static void run_kernel(const runner *r, int64_t iterations)
 {
     backend_set_threads(r->threads);
@@ -267,7 +282,9 @@ static bool run(runner *r, int64_t iterations, double *out_seconds,
     if (r->engine)
         return engine_run_time(r->engine, iterations, out_seconds, out_why);
     bool did = true;
-    if (backend_is_library(r->which))
+    if (r->which == BACKEND_JIT_PROFILED)
+        did = run_profiled(r, iterations, out_seconds);
+    else if (backend_is_library(r->which))
         did = run_library(r, iterations);
     else if (is_stepped(r->e->what, r->which))
         for (int64_t i = 0; i < iterations && did; i++)
@@ -384,17 +401,47 @@ static bool has_backend(const bench_case *c, const case_size *size,
     case BACKEND_INTERP:
         /* Large matrix products and convolutions take seconds; they run
            only for the reference. */
-        return !c->flops || case_count(c, size) <= 2e7;
+        return size->use == SIZE_OF_CURVE
+                   ? case_count(c, size) <= 1e6
+                   : case_count(c, size) * c->flops <= 4e8;
     case BACKEND_JIT:
         return true;
     case BACKEND_JIT_UNKNOWN_SIZES:
         /* Known extents matter only where elements dominate the time. */
-        return !c->is_serial && !what->has_known_sizes;
+        return !c->is_serial && !what->has_known_sizes &&
+               size->use != SIZE_OF_CURVE;
+    case BACKEND_JIT_PROFILED:
+        return what->is_profiled;
+    case BACKEND_JIT_FAST:
+        return what->has_fast_accuracy;
     default:
         if (backend_is_engine(which))
             return what->expression && what->engines & ENGINE(which);
         return what->kernels[which] || is_stepped(what, which);
     }
+}
+
+/* Every input is read once and every result written once; a variable is both
+   if the case updates it. */
+static double least_bytes(const experiment *e)
+{
+    const tensor_case *what = e->what;
+    double bytes = 0;
+    for (size_t i = 0; i < KERNEL_INPUTS && what->inputs[i].dtype; i++)
+        bytes += (double)bytes_for(what->inputs[i].dtype,
+                                   extents_of(e->size, what->inputs[i].shape)) *
+                 (what->has_state && what->inputs[i].is_variable ? 2 : 1);
+    for (size_t i = 0; i < KERNEL_RESULTS && what->results[i].dtype; i++)
+        bytes += (double)bytes_for(what->results[i].dtype,
+                                   extents_of(e->size, what->results[i].shape));
+    return bytes;
+}
+
+static void describe(const runner *r, row *to)
+{
+    to->is_f64 = r->e->what->inputs[0].dtype == TG_F64;
+    if (to->flops > 0 && !(to->bytes > 0))
+        to->bytes = least_bytes(r->e);
 }
 
 /* Reported for training steps, which save values for the backward pass. A
@@ -420,5 +467,6 @@ const case_family tensor_family = {
     .stop = stop,
     .verify = verify,
     .run = run,
+    .describe = describe,
     .stored = stored,
 };

@@ -59,8 +59,10 @@ typedef struct tensor_case {
     /* Its name in peers/expressions.py, and the engines that compute it. */
     const char *expression;
     unsigned engines;
+    bool is_profiled; /* also while a profile is recorded */
     bool is_called; /* by tg_call instead of tg_run */
     bool has_known_sizes; /* cannot be traced with unknown extents */
+    bool has_fast_accuracy; /* an operation has a fast form */
     /* Runs update the variables; results are compared after several runs.
        Kernels update copies, in `state`. */
     bool has_state;

@@ -17,6 +17,7 @@ dist_doc_DATA += \
 	docs/NUMERICS.md \
 	docs/OPS.md \
 	docs/PERFORMANCE.md \
+	docs/PERFORMANCE_NOTES.md \
 	docs/PROFILING.md \
 	docs/SCHEDULES.md \
 	docs/STYLE.md \
@@ -33,7 +34,9 @@ dist_man_MANS = \
 # Prints docs/OPS.md from src/ir/op.def; tests/scripts/check-ops-doc.sh compares
 # the two.
 check_PROGRAMS += docs/ops_table
-docs_ops_table_SOURCES = docs/ops_table.c
+docs_ops_table_SOURCES = \
+	docs/op_names.def \
+	docs/ops_table.c
 docs_ops_table_LDADD = libtgjit-core.la
 
 .PHONY: update-ops-doc
@@ -50,3 +53,13 @@ update-from-tensorflow:
 		$(top_srcdir)/docs/FROM_TENSORFLOW.md >from-tensorflow.tmp
 	cp from-tensorflow.tmp $(top_srcdir)/docs/FROM_TENSORFLOW.md
 	rm -f from-tensorflow.tmp
+
+# Prints docs/PERFORMANCE.md from bench/results;
+# tests/scripts/check-performance-doc.sh compares the two.
+EXTRA_DIST += docs/performance_doc.sh
+.PHONY: update-performance-doc
+update-performance-doc: bench/tgjit-bench
+	$(top_srcdir)/docs/performance_doc.sh bench/tgjit-bench \
+		$(top_srcdir)/bench/results >performance-doc.tmp
+	cp performance-doc.tmp $(top_srcdir)/docs/PERFORMANCE.md
+	rm -f performance-doc.tmp

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_table.c - prints docs/OPS.md from src/ir/op.def. `make check' compares
- * the two, `make update-ops-doc' regenerates the file. A keyword of op.def
- * without a description here is an error, so that no row is omitted silently.
+ * ops_table.c - prints docs/OPS.md from src/ir/op.def and op_names.def. `make
+ * check' compares the two, `make update-ops-doc' regenerates the file. An error
+ * is reported for a keyword of op.def without a description here, and for a
+ * function without names, so that nothing is omitted silently.
  */
 #include <stdbool.h>
 #include <stdio.h>
@@ -123,9 +124,22 @@ static void print_class(const keyword *cls)
 static const struct {
     const char *name, *header, *doc;
 } functions[] = {
-    {"square, gt, ge, clamp, mean, any, all, einsum", "ops.h",
-     "see the header"},
+    {"square, reciprocal", "ops.h", "x * x, 1 / x"},
+    {"gt, ge, clamp", "ops.h", "a > b, a >= b, min(max(a, b), c)"},
+    {"is_nan, is_inf, is_finite, signbit", "ops.h", "bool, of floats"},
+    {"floordiv, floormod", "ops.h", "quotient rounded down, its remainder"},
+    {"fmod", "ops.h", "remainder with the sign of a, of floats"},
+    {"copysign, nextafter", "ops.h", "signs and neighbours of floats"},
+    {"logical_xor", "ops.h", "(a != 0) != (b != 0)"},
+    {"mean, any, all", "ops.h", "over axes"},
+    {"dot_general, einsum", "ops.h", "sums of products"},
+    {"cumsum, cumprod", "ops_cumulative.h",
+     "along an axis; exclusive, reverse"},
     {"relu", "ops_nn.h", "max(x, 0)"},
+    {"relu6, softsign, log_sigmoid, selu, gelu_tanh, mish, hard_swish",
+     "ops_activation.h", "activation functions without parameters"},
+    {"leaky_relu, prelu, elu, celu, thresholded_relu, hard_sigmoid, shrink",
+     "ops_activation.h", "activation functions with parameters"},
     {"softmax, log_softmax", "ops_nn.h", "along an axis"},
     {"layer_norm", "ops_nn.h", "along the last axis"},
     {"softmax_cross_entropy", "ops_nn.h",
@@ -133,6 +147,27 @@ static const struct {
     {"one_hot", "ops_arrange.h", "class indices as rows of 0 and 1"},
     {"stack, unstack", "ops_arrange.h", "along a new axis, and back"},
     {"roll", "ops_arrange.h", "elements moved along an axis, cyclically"},
+    {"flatten, squeeze, expand_dims", "ops_shape.h",
+     "axes merged, removed, inserted"},
+    {"split", "ops_shape.h", "parts along an axis, equal or of given sizes"},
+    {"reverse, reverse_sequence", "ops_shape.h",
+     "along axes; sequences of different lengths"},
+    {"tile, repeat", "ops_shape.h", "the whole, or every element, repeated"},
+    {"pad_from", "ops_shape.h",
+     "padding from the elements: edge, reflect, symmetric, wrap"},
+    {"depth_to_space, space_to_depth", "ops_shape.h",
+     "channels moved into spatial blocks, and back"},
+    {"arange, linspace", "ops_shape.h", "numbers at equal distances"},
+    {"eye, triangle, tril, triu", "ops_shape.h",
+     "diagonals and triangles of matrices"},
+    {"gather_nd, scatter_nd", "ops_index.h",
+     "elements or slices selected by several indices"},
+    {"take_along_axis, put_along_axis", "ops_index.h",
+     "one index along an axis per element"},
+    {"count_nonzero, nonzero, compress", "ops_index.h",
+     "elements selected by a condition, up to a declared maximum"},
+    {"resize", "ops_resize.h", "nearest, linear and cubic resampling"},
+    {"grid_sample", "ops_resize.h", "images sampled at given positions"},
     {"var, std", "ops_statistics.h",
      "variance and standard deviation, with a correction"},
     {"accuracy", "ops_statistics.h", "fraction of rows classified correctly"},
@@ -148,6 +183,25 @@ static const struct {
     {"sigmoid_cross_entropy", "losses.h", "per element"},
     {"mean_squared_error, mean_absolute_error, huber_loss", "losses.h",
      "means over all elements"},
+    {"class_loss", "losses.h",
+     "of class labels, with class weights and a label to ignore"},
+    {"gemm", "ops_norm.h", "alpha * a b + beta * c"},
+    {"rms_norm, group_norm, instance_norm, local_response_norm", "ops_norm.h",
+     "normalisation"},
+    {"dot_product_attention", "ops_norm.h", "with a mask, or causal"},
+    {"sort, argsort, top_k", "ops_order.h",
+     "stable, along an axis; NaN is largest, -0 \\< +0"},
+    {"unique", "ops_order.h",
+     "different elements, up to a declared maximum, and their counts"},
+    {"quantile, median", "ops_order.h", "over axes"},
+    {"logsumexp, norm_l1, norm_l2, sum_square", "ops_reduce.h", "over axes"},
+    {"argmax_axes, argmin_axes", "ops_reduce.h",
+     "first or last position over several axes"},
+    {"random_uniform, random_normal, random_truncated_normal", "ops_random.h",
+     "from a key or a generator"},
+    {"random_bernoulli, random_integers, random_permutation, "
+     "random_categorical, random_gamma",
+     "ops_random.h", "likewise"},
 };
 
 static void print_functions(void)
@@ -159,6 +213,58 @@ static void print_functions(void)
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)
         printf("| %s | `%s` | %s |\n", functions[i].name,
                functions[i].header, functions[i].doc);
+}
+
+/* -- Names elsewhere ------------------------------------------------------- */
+
+static const struct {
+    const char *name, *numpy, *tensorflow, *onnx;
+} names[] = {
+#define NAMES(name, numpy, tensorflow, onnx) {#name, numpy, tensorflow, onnx},
+#include "op_names.def"
+#undef NAMES
+};
+enum { N_NAMES = sizeof(names) / sizeof(names[0]) };
+
+static bool has_names(const char *name, size_t length)
+{
+    for (int i = 0; i < N_NAMES; i++)
+        if (strlen(names[i].name) == length &&
+            strncmp(names[i].name, name, length) == 0)
+            return true;
+    return false;
+}
+
+/* Every function has a row, if only "-"; convolutions of 1 to 3 axes share that
+   of conv. */
+static void check_names(void)
+{
+    const size_t n = sizeof(functions) / sizeof(functions[0]);
+    for (size_t i = 0; i < n; i++)
+        for (const char *at = functions[i].name; *at;) {
+            const size_t length = strcspn(at, ",");
+            const bool is_by_rank =
+                strncmp(at, "conv", 4) == 0 && strchr("123", at[4]);
+            if (!has_names(at, length) && !is_by_rank) {
+                fprintf(stderr, "ops_table: no names of %.*s in op_names.def\n",
+                        (int)length, at);
+                has_unknown_keyword = true;
+            }
+            at += length;
+            at += strspn(at, ", ");
+        }
+}
+
+static void print_names(void)
+{
+    puts("\n## Names elsewhere\n\n"
+         "A name of NumPy (`numpy.…`), TensorFlow (`tf.…`) or ONNX finds the "
+         "function\nhere: `where` finds `tg_select`. Edge cases may differ; "
+         "the headers state them.\n\n"
+         "| tgjit | NumPy | TensorFlow | ONNX |\n|---|---|---|---|");
+    for (int i = 0; i < N_NAMES; i++)
+        printf("| tg_%s | %s | %s | %s |\n", names[i].name, names[i].numpy,
+               names[i].tensorflow, names[i].onnx);
 }
 
 int main(void)
@@ -176,6 +282,8 @@ int main(void)
     for (const keyword *cls = classes; cls->key; cls++)
         print_class(cls);
     print_functions();
+    check_names();
+    print_names();
     for (int i = 0; i < ROWS; i++)
         (void)describe(classes, rows[i].cls);
     return has_unknown_keyword || fflush(stdout) != 0;

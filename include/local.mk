@@ -23,12 +23,19 @@ topicinclude_HEADERS = \
 	include/tgjit/losses.h \
 	include/tgjit/map.h \
 	include/tgjit/ops.h \
+	include/tgjit/ops_activation.h \
 	include/tgjit/ops_arrange.h \
 	include/tgjit/ops_macros.h \
 	include/tgjit/ops_conv.h \
 	include/tgjit/ops_cumulative.h \
+	include/tgjit/ops_index.h \
 	include/tgjit/ops_nn.h \
+	include/tgjit/ops_norm.h \
+	include/tgjit/ops_order.h \
 	include/tgjit/ops_random.h \
+	include/tgjit/ops_reduce.h \
+	include/tgjit/ops_resize.h \
+	include/tgjit/ops_shape.h \
 	include/tgjit/ops_statistics.h \
 	include/tgjit/optimiser.h \
 	include/tgjit/profile.h \

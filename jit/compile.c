@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "assembly_dump.h"
 #include "base/error.h"
 #include "cache/code_cache.h"
 #include "codegen/plugin.h"
@@ -67,13 +68,24 @@ static void save_to_disk(job *j, const tgi_codegen *codegen)
     tgi_strbuf_deinit(&value);
 }
 
+static void report_assembly(const job *j, const tgi_codegen *codegen)
+{
+    if (!codegen->assembly)
+        return;
+    tgi_strbuf text = {0};
+    tgi_assembly_dump(j->loops, codegen, &text);
+    if (!text.failed)
+        tgi_jit_report_stage(j->options, "asm", text.text);
+    tgi_strbuf_deinit(&text);
+}
+
 /* Reports stages, loads the object and saves it. */
 static tg_status load_generated(job *j, const tgi_codegen *codegen,
                                 bool is_good, tgi_code **out_code)
 {
     tgi_jit_report_stage(j->options, "ir", codegen->ir_before);
     tgi_jit_report_stage(j->options, "ir-after", codegen->ir_after);
-    tgi_jit_report_stage(j->options, "asm", codegen->assembly);
+    report_assembly(j, codegen);
     if (!is_good && codegen->is_out_of_memory)
         return tgi_error_memory();
     if (!is_good)

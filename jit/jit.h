@@ -27,9 +27,16 @@ tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
                               uint32_t skip_passes, bool explains_fusion,
                               tgi_strbuf *out);
 
-/* Registers code that is loaded from now on with gdb (JIT interface) or perf
-   (map file). Cannot be undone. */
-void tgi_jit_enable_debuggers(bool to_gdb, bool to_perf);
+/* Tools that can see compiled code. */
+enum {
+    TGI_SHOW_GDB = 1,    /* gdb's JIT interface */
+    TGI_SHOW_PERF = 2,   /* /tmp/perf-PID.map */
+    TGI_SHOW_JITDUMP = 4 /* jit-PID.dump, for perf annotate */
+};
+
+/* Registers code that is loaded from now on with tools; a jitdump file is
+   written to `directory`. Cannot be undone. */
+void tgi_jit_show_code(unsigned tools, const char *directory);
 
 /* -- Programs: compiled graphs --------------------------------------------- */
 

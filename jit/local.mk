@@ -25,6 +25,8 @@ EXTRA_DIST += \
 # -- jit: the compile pipeline -----------------------------------------------
 
 libtgjit_core_la_SOURCES += \
+	jit/assembly_dump.c \
+	jit/assembly_dump.h \
 	jit/compile.c \
 	jit/compile.h \
 	jit/inspect.c \
@@ -152,6 +154,8 @@ libtgjit_core_la_SOURCES += \
 # -- jit/object: from ELF objects to executable pages ------------------------
 
 libtgjit_core_la_SOURCES += \
+	jit/object/debug_lines.c \
+	jit/object/debug_lines.h \
 	jit/object/elf_reader.c \
 	jit/object/elf_reader.h \
 	jit/object/executable_pages.c \
@@ -161,6 +165,8 @@ libtgjit_core_la_SOURCES += \
 	jit/object/image_debug.c \
 	jit/object/image_debug.h \
 	jit/object/image_write.c \
+	jit/object/jitdump.c \
+	jit/object/jitdump.h \
 	jit/object/relocation.c \
 	jit/object/relocation.h
 
@@ -190,6 +196,8 @@ libtgjit_core_la_SOURCES += \
 	jit/run/native_object.h \
 	jit/run/native_profile.c \
 	jit/run/native_profile.h \
+	jit/run/pacer.c \
+	jit/run/pacer.h \
 	jit/run/roof.c \
 	jit/run/roof.h \
 	jit/run/work_share.c \
@@ -214,15 +222,19 @@ build_id.h: $(libtgjit_core_la_SOURCES) $(libtgjit_codegen_la_SOURCES) Makefile
 	if cmp -s $@.tmp $@; then rm -f $@.tmp; else mv $@.tmp $@; fi
 jit/cache/code_key.lo: build_id.h
 
-# OpenMP is for jit/run/team.c alone, which therefore is a library of its own. The
+# OpenMP is for jit/run/openmp.c alone, which is in a library of its own. The
 # flag is passed on to whoever links it.
 noinst_LTLIBRARIES += libtgjit-rt.la
 libtgjit_rt_la_SOURCES = \
 	jit/codegen/entry_abi.h \
-	jit/run/helper_threads.c \
-	jit/run/helper_threads.h \
+	jit/run/openmp.c \
+	jit/run/openmp.h \
 	jit/run/team.c \
-	jit/run/team.h
+	jit/run/team.h \
+	jit/run/wait_word.c \
+	jit/run/wait_word.h \
+	jit/run/team_workers.c \
+	jit/run/team_workers.h
 libtgjit_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 libtgjit_core_la_LIBADD += libtgjit-rt.la $(OPENMP_CFLAGS)
 
@@ -232,14 +244,19 @@ lib_LIBRARIES += libtgjit-aot.a
 libtgjit_aot_a_SOURCES = \
 	jit/codegen/entry_abi.h \
 	jit/export/aot.c \
-	jit/run/helper_threads.c \
-	jit/run/helper_threads.h \
+	jit/run/openmp.c \
+	jit/run/openmp.h \
 	jit/run/team.c \
 	jit/run/team.h \
+	jit/run/wait_word.c \
+	jit/run/wait_word.h \
+	jit/run/team_workers.c \
+	jit/run/team_workers.h \
 	jit/run/work_share.c \
 	jit/run/work_share.h \
 	src/base/fpenv.c \
 	src/base/fpenv.h \
+	src/base/initial_exec_tls.h \
 	src/base/thread.h
 libtgjit_aot_a_AR = $(AR) cr
 libtgjit_aot_a_CFLAGS = $(AM_CFLAGS) -fPIC $(OPENMP_CFLAGS)

@@ -32,10 +32,13 @@ tg_status tgi_program_check_no_calls(const tgi_graph *graph)
 
 /* -- Introspection --------------------------------------------------------- */
 
-void tgi_jit_enable_debuggers(bool to_gdb, bool to_perf)
+void tgi_jit_show_code(unsigned tools, const char *directory)
 {
-    tgi_image_debug_enable((to_gdb ? TGI_DEBUG_GDB : 0u) |
-                           (to_perf ? TGI_DEBUG_PERF : 0u));
+    _Static_assert((int)TGI_SHOW_GDB == (int)TGI_DEBUG_GDB &&
+                       (int)TGI_SHOW_PERF == (int)TGI_DEBUG_PERF &&
+                       (int)TGI_SHOW_JITDUMP == (int)TGI_DEBUG_JITDUMP,
+                   "the same tools");
+    tgi_image_debug_enable(tools, directory);
 }
 
 tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
@@ -50,7 +53,7 @@ tg_status tgi_jit_print_loops(const tgi_graph *graph, const int64_t *values,
         .skip = skip_passes, .explain = explains_fusion ? out : NULL};
     tg_status status = tgi_loop_passes_run(graph, &variant, &options, &loops);
     if (!status && !explains_fusion)
-        tgi_loops_print(loops, out);
+        tgi_loops_print(loops, TGI_LOOPS_SOURCE, out);
     if (!status && explains_fusion)
         status = tgi_plan_print(loops, NULL, out);
     tgi_loops_destroy(loops);
@@ -64,7 +67,7 @@ static void report_pass(const char *stage, const tgi_loops *loops, void *user)
 {
     const tgi_jit_options *options = user;
     tgi_strbuf text = {0};
-    tgi_loops_print(loops, &text);
+    tgi_loops_print(loops, TGI_LOOPS_SOURCE, &text);
     if (!text.failed)
         options->observe_stage(stage, text.text, options->user);
     tgi_strbuf_deinit(&text);
@@ -111,7 +114,7 @@ static void report_loops(const tgi_program *program,
     if (!tgi_jit_wants_stage(options, "loops"))
         return;
     tgi_strbuf text = {0};
-    tgi_loops_print(program->loops, &text);
+    tgi_loops_print(program->loops, TGI_LOOPS_SOURCE, &text);
     for (size_t i = 0; i < program->loops->kernels.n; i++)
         if (program->loops->kernels.data[i]->schedule)
             tgi_schedule_print(program->loops->kernels.data[i]->schedule,

@@ -133,6 +133,7 @@ libtgjit_core_la_SOURCES += \
 	src/recipe/recipe_each.h \
 	src/recipe/recipe_erf.h \
 	src/recipe/recipe_exp.h \
+	src/recipe/recipe_fast.h \
 	src/recipe/recipe_log.h \
 	src/recipe/recipe_math.h \
 	src/recipe/recipe_one.h \
@@ -152,6 +153,7 @@ libtgjit_core_la_SOURCES += \
 	src/build/build_einsum.c \
 	src/build/build_elementwise.c \
 	src/build/build_labelled.c \
+	src/build/build_formula.h \
 	src/build/build_labelled.h \
 	src/build/build_number.c \
 	src/build/build_random.c \
@@ -233,11 +235,14 @@ libtgjit_core_la_SOURCES += \
 	src/pass/pass.h \
 	src/pass/pass_crop.c \
 	src/pass/pass_dead.c \
+	src/pass/pass_distribute.c \
 	src/pass/pass_constant_fold.c \
 	src/pass/pass_hoist.c \
 	src/pass/pass_inline.c \
 	src/pass/pass_shape.c \
 	src/pass/pass_simplify.c \
+	src/pass/update_pieces.c \
+	src/pass/update_pieces.h \
 	src/pass/value_checks.c \
 	src/pass/value_checks.h
 
@@ -345,19 +350,28 @@ libtgjit_core_la_SOURCES += \
 
 libtgjit_core_la_SOURCES += \
 	src/front/ops/ops.c \
+	src/front/ops/ops_activation.c \
 	src/front/ops/ops_arrange.c \
 	src/front/ops/ops_arrange.h \
 	src/front/ops/ops_axes.c \
+	src/front/ops/ops_class_loss.c \
 	src/front/ops/ops_control.c \
 	src/front/ops/ops_control.h \
 	src/front/ops/ops_conv.c \
 	src/front/ops/ops_cumulative.c \
 	src/front/ops/ops_custom.c \
 	src/front/ops/ops_derivative.c \
+	src/front/ops/ops_distribution.c \
 	src/front/ops/ops_einsum.c \
+	src/front/ops/ops_elementwise.c \
+	src/front/ops/ops_formula.c \
+	src/front/ops/ops_formula.h \
 	src/front/ops/ops_gradient.c \
 	src/front/ops/ops_gradient.h \
+	src/front/ops/ops_grid_sample.c \
 	src/front/ops/ops_host.c \
+	src/front/ops/ops_index.c \
+	src/front/ops/ops_index.h \
 	src/front/ops/ops_list.c \
 	src/front/ops/ops_losses.c \
 	src/front/ops/ops_nn.c \
@@ -366,7 +380,17 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
 	src/front/ops/ops_random.h \
+	src/front/ops/ops_norm.c \
+	src/front/ops/ops_order.c \
+	src/front/ops/ops_pattern.c \
+	src/front/ops/ops_reduce.c \
+	src/front/ops/ops_resize.c \
+	src/front/ops/ops_sampling.c \
+	src/front/ops/ops_sampling.h \
 	src/front/ops/ops_scan.c \
+	src/front/ops/ops_shape.c \
+	src/front/ops/ops_sort.c \
+	src/front/ops/ops_sort.h \
 	src/front/ops/ops_spatial.c \
 	src/front/ops/ops_spatial.h \
 	src/front/ops/ops_state.c \

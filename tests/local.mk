@@ -32,8 +32,10 @@ unit_tests = \
 	tests/api/test_conv \
 	tests/api/test_csv \
 	tests/api/test_dataset \
+	tests/api/test_distributions \
 	tests/api/test_dlpack \
 	tests/api/test_dynamic \
+	tests/api/test_accuracy \
 	tests/api/test_cumulative \
 	tests/api/test_einsum_values \
 	tests/api/test_explain \
@@ -107,6 +109,8 @@ unit_tests = \
 	tests/codegen/test_executable_pages \
 	tests/codegen/test_fuse \
 	tests/codegen/test_fuse_conv \
+	tests/codegen/test_fuse_pieces \
+	tests/codegen/test_fuse_windows \
 	tests/codegen/test_fuse_matmul \
 	tests/codegen/test_fuse_memory \
 	tests/codegen/test_fuse_reduction_epilogue \
@@ -116,11 +120,13 @@ unit_tests = \
 	tests/codegen/test_loops \
 	tests/codegen/test_native \
 	tests/codegen/test_native_host \
+	tests/codegen/test_pacer \
 	tests/codegen/test_plugin \
 	tests/codegen/test_relocation \
 	tests/codegen/test_schedule \
 	tests/codegen/test_schedule_verify \
 	tests/codegen/test_team \
+	tests/codegen/test_wait_word \
 	tests/codegen/test_work_share \
 	tests/unit/test_alloc \
 	tests/unit/test_arena \
@@ -147,6 +153,7 @@ unit_tests = \
 	tests/unit/test_log \
 	tests/unit/test_memory_packing \
 	tests/unit/test_op \
+	tests/unit/test_pass_distribute \
 	tests/unit/test_pass_hoist \
 	tests/unit/test_pass_inline \
 	tests/unit/test_pass_random \
@@ -219,10 +226,17 @@ tests_codegen_test_empty_SOURCES = \
 	tests/support/guarded.c \
 	tests/support/guarded.h
 
+tests_api_test_op_matrix_SOURCES = \
+	tests/api/op_matrix.h \
+	tests/api/op_matrix_functions.c \
+	tests/api/op_matrix_functions.h \
+	tests/api/test_op_matrix.c
+
 tests_api_test_gradient_expected_SOURCES = \
 	tests/api/gradient_formulas.c \
 	tests/api/gradient_formulas.h \
 	tests/api/gradient_formulas_conv.c \
+	tests/api/gradient_formulas_functions.c \
 	tests/api/gradient_formulas_layers.c \
 	tests/api/gradient_formulas_loops.c \
 	tests/api/gradient_formulas_networks.c \
@@ -231,6 +245,7 @@ tests_api_test_gradient_expected_SOURCES = \
 	tests/api/test_gradient_expected.c
 tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
+tests_api_test_distributions_LDADD = $(LDADD) $(LIBM)
 tests_api_test_layers_LDADD = $(LDADD) $(LIBM)
 tests_api_test_losses_LDADD = $(LDADD) $(LIBM)
 tests_api_test_optimiser_LDADD = $(LDADD) $(LIBM)
@@ -242,6 +257,8 @@ unit_tests += \
 	tests/codegen/test_assembly \
 	tests/codegen/test_assembly_matmul \
 	tests/codegen/test_assembly_cost \
+	tests/codegen/test_jitdump \
+	tests/codegen/test_llvm_debug \
 	tests/codegen/test_llvm_emit \
 	tests/codegen/test_llvm_instrument \
 	tests/codegen/test_llvm_loops \
@@ -277,6 +294,20 @@ tests_codegen_test_assembly_cost_SOURCES = \
 	tests/codegen/assembly.c \
 	tests/codegen/assembly.h \
 	tests/codegen/test_assembly_cost.c
+tests_codegen_test_jitdump_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_jitdump_LDADD = $(llvm_ldadd)
+tests_codegen_test_jitdump_SOURCES = \
+	tests/codegen/assembling.h \
+	tests/codegen/assembly.c \
+	tests/codegen/assembly.h \
+	tests/codegen/test_jitdump.c
+tests_codegen_test_llvm_debug_CPPFLAGS = $(llvm_cppflags)
+tests_codegen_test_llvm_debug_LDADD = $(llvm_ldadd)
+tests_codegen_test_llvm_debug_SOURCES = \
+	tests/codegen/assembling.h \
+	tests/codegen/assembly.c \
+	tests/codegen/assembly.h \
+	tests/codegen/test_llvm_debug.c
 tests_codegen_test_llvm_emit_CPPFLAGS = $(llvm_cppflags)
 tests_codegen_test_llvm_emit_LDADD = $(llvm_ldadd)
 tests_codegen_test_llvm_emit_SOURCES = \
@@ -349,6 +380,7 @@ plain_tests = \
 	tests/stress/stress_disk_cache \
 	tests/stress/stress_forks \
 	tests/stress/stress_teams \
+	tests/stress/team_places \
 	tests/stress/thread_limits
 plain_ldadd = libtgjit-core.la
 tests_stress_fuzz_files_LDADD = $(plain_ldadd)
@@ -379,6 +411,7 @@ tests_stress_stress_forks_LDADD = $(plain_ldadd)
 tests_stress_stress_data_LDADD = $(plain_ldadd)
 tests_stress_stress_disk_cache_LDADD = $(plain_ldadd)
 tests_stress_stress_teams_LDADD = $(plain_ldadd)
+tests_stress_team_places_LDADD = $(plain_ldadd)
 tests_stress_thread_limits_LDADD = $(plain_ldadd)
 
 if HAVE_MPFR
@@ -447,6 +480,7 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_make_reduce.c \
 	tests/random/random_graph_make_shape.c \
 	tests/random/random_graph_make_state.c \
+	tests/random/random_graph_make_stencil.c \
 	tests/random/random_graph_minimise.c \
 	tests/random/random_graph_native.c \
 	tests/random/random_graph_operand.c \
@@ -522,6 +556,12 @@ tests_random_sweep_matmul_SOURCES = \
 	tests/support/workers.c \
 	tests/support/workers.h
 
+# Run by check-gdb.sh and check-perf.sh; uses only the public interface, and has
+# debug information of its own.
+check_PROGRAMS += tests/support/debugged
+tests_support_debugged_CFLAGS = $(AM_CFLAGS) -g
+tests_support_debugged_LDADD = libtgjit.la
+
 # Run by check-warm.sh; uses only the public interface.
 check_PROGRAMS += tests/support/warm
 tests_support_warm_LDADD = libtgjit.la
@@ -533,12 +573,14 @@ script_tests = \
 	tests/scripts/check-arguments.sh \
 	tests/scripts/check-background.sh \
 	tests/scripts/check-bench.sh \
+	tests/scripts/check-bench-page.sh \
 	tests/scripts/check-cache.sh \
 	tests/scripts/check-conv.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
 	tests/scripts/check-from-tensorflow.sh \
 	tests/scripts/check-from-tensorflow-python.sh \
+	tests/scripts/check-gdb.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-include-direction.sh \
 	tests/scripts/check-inspect.sh \
@@ -551,6 +593,8 @@ script_tests = \
 	tests/scripts/check-nesting.sh \
 	tests/scripts/check-ops-doc.sh \
 	tests/scripts/check-peers.sh \
+	tests/scripts/check-perf.sh \
+	tests/scripts/check-performance-doc.sh \
 	tests/scripts/check-profile.sh \
 	tests/scripts/check-python-files.sh \
 	tests/scripts/check-random-gradients.sh \
@@ -654,6 +698,7 @@ EXTRA_DIST += \
 	tests/golden/traced_with_static_short.txt \
 	tests/gradients/convolutions.txt \
 	tests/gradients/elementwise.txt \
+	tests/gradients/functions.txt \
 	tests/gradients/layers.txt \
 	tests/gradients/loops.txt \
 	tests/gradients/make_expected.py \
@@ -681,6 +726,15 @@ EXTRA_DIST += \
 	tests/op_matrix/conv.txt \
 	tests/op_matrix/scan.txt \
 	tests/op_matrix/dynamic.txt \
+	tests/op_matrix/elements.py \
+	tests/op_matrix/elementwise.txt \
+	tests/op_matrix/functions.py \
+	tests/op_matrix/images.txt \
+	tests/op_matrix/networks.txt \
+	tests/op_matrix/order.txt \
+	tests/op_matrix/places.txt \
+	tests/op_matrix/reductions.txt \
+	tests/op_matrix/shapes.txt \
 	tests/op_matrix/scatter.txt \
 	tests/op_matrix/index.txt \
 	tests/op_matrix/leaf.txt \

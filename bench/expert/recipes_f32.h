@@ -54,59 +54,51 @@ INLINE wide_f32 exp_of_negative_f32(wide_f32 x)
     return mul_f32(mul_f32(power, first), second);
 }
 
-INLINE wide_f32 expm1_curve_f32(wide_f32 power, wide_f32 r,
-                                       wide_f32 rest)
-{
-    wide_f32 p = fma_f32(r, K(0x1.9e0be6p-13), K(0x1.6d4366p-10));
-    p = fma_f32(r, p, K(0x1.111306p-7));
-    p = fma_f32(r, p, K(0x1.5554fp-5));
-    p = fma_f32(r, p, K(0x1.555554p-3));
-    p = fma_f32(r, p, K(0.5));
-    return fma_f32(mul_f32(power, mul_f32(r, r)), p, rest);
-}
-
 INLINE wide_f32 tanh_f32(wide_f32 x)
 {
-    const wide_f32 size = at_most_f32(and_not_f32(SIGN_F32, x), K(10));
-    wide_f32 sum;
-    const wide_f32 r =
-        exp_split_f32(mul_f32(size, K(-2)), K(ONE_STEP_F32 + 256), &sum);
+    const wide_f32 size = and_not_f32(SIGN_F32, x);
+    const wide_f32 bounded = at_most_f32(size, K(10));
+    const wide_f32 sum = fma_f32(bounded, K(0x1.715476p1), K(ONE_STEP_F32));
+    const wide_f32 n = sub_f32(sum, K(ONE_STEP_F32));
+    const wide_f32 r = fma_f32(n, K(-0x1.62e43p-2), bounded);
     const wide_f32 power = shift_left_f32(sum, 23);
-    const wide_f32 less = add_f32(power, K(1));
-    const wide_f32 line = fma_f32(power, r, less);
-    wide_f32 rest = fma_f32(power, r, sub_f32(less, line));
-    rest = add_f32(rest, sub_f32(power, sub_f32(less, K(1))));
-    rest = expm1_curve_f32(power, r, rest);
-    const wide_f32 above = add_f32(line, rest);
-    const wide_f32 above_rest = sub_f32(rest, sub_f32(above, line));
-    const wide_f32 below = sub_f32(K(2), above);
-    const wide_f32 below_rest =
-        sub_f32(sub_f32(sub_f32(K(2), below), above), above_rest);
+    wide_f32 slope = fma_f32(r, K(0x1.6d569cp-4), K(0x1.1228fp-2));
+    slope = fma_f32(r, slope, K(0x1.5554ep-1));
+    slope = fma_f32(r, slope, K(0x1.5554aep0));
+    slope = fma_f32(r, slope, K(2));
+    slope = fma_f32(r, slope, K(2));
+    const wide_f32 below =
+        fma_f32(mul_f32(power, r), slope, add_f32(power, K(1)));
+    const wide_f32 far = sub_f32(K(1), div_f32(K(2), below));
 
-    const wide_f32 inverse = div_f32(K(1), below);
-    const wide_f32 quotient = mul_f32(above, inverse);
-    wide_f32 excess = sub_f32(fms_f32(quotient, below, above), above_rest);
-    excess = fma_f32(quotient, below_rest, excess);
-    const wide_f32 tanh = fnma_f32(excess, inverse, quotient);
+    const wide_f32 square = mul_f32(size, size);
+    wide_f32 p = fma_f32(square, K(-0x1.961d8cp-12), K(0x1.39756cp-9));
+    p = fma_f32(square, p, K(-0x1.07f844p-7));
+    p = fma_f32(square, p, K(0x1.611b3p-6));
+    p = fma_f32(square, p, K(-0x1.b98b1p-5));
+    p = fma_f32(square, p, K(0x1.110d48p-3));
+    p = fma_f32(square, p, K(-0x1.555544p-2));
+    const wide_f32 near = fma_f32(mul_f32(size, square), p, size);
+    const wide_f32 tanh = select_f32(less_f32(size, K(0.96875)), near, far);
     return or_f32(tanh, and_f32(SIGN_F32, x));
 }
 
 INLINE wide_f32 sigmoid_f32(wide_f32 x)
 {
-    const wide_f32 bounded = at_least_f32(at_most_f32(x, K(18)), K(-104));
+    const wide_f32 bounded = at_least_f32(at_most_f32(x, K(17.5)), K(-104));
     wide_f32 sum, second;
     const wide_f32 r = exp_split_f32(bounded, K(TWO_STEPS_F32), &sum);
     const wide_f32 first = two_steps_f32(sum, &second);
 
-    const wide_f32 minus = xor_f32(SIGN_F32, r);
-    const wide_f32 curve = exp_curve_f32(minus);
+    wide_f32 slope = fma_f32(r, K(-0x1.6d542p-10), K(0x1.122a2p-7));
+    slope = fma_f32(r, slope, K(-0x1.5554e2p-5));
+    slope = fma_f32(r, slope, K(0x1.5554acp-3));
+    slope = fma_f32(r, slope, K(-0.5));
+    slope = fma_f32(r, slope, K(1));
     const wide_f32 one = fma_f32(first, second, K(1));
-    wide_f32 lost = fma_f32(first, second, sub_f32(K(1), one));
-    const wide_f32 high = add_f32(one, minus);
-    lost = add_f32(lost, sub_f32(minus, sub_f32(high, one)));
-    const wide_f32 low = fma_f32(mul_f32(r, r), curve, lost);
-    const wide_f32 below = add_f32(high, low);
-    const wide_f32 rest = sub_f32(low, sub_f32(below, high));
+    const wide_f32 below = fnma_f32(r, slope, one);
+    const wide_f32 rest =
+        fnma_f32(r, slope, fma_f32(first, second, sub_f32(K(1), below)));
 
     /* The quotient 1 / below is the reciprocal itself. */
     const wide_f32 inverse = div_f32(K(1), below);

@@ -111,6 +111,10 @@ DEFINE_WIDE_SHIFT(f64, shift_left, SHIFT_LEFT_F64)
 DEFINE_WIDE_SHIFT(f64, shift_right, SHIFT_RIGHT_F64)
 
 /* Masks, and m ? a : b. */
+#define LESS_F32(a, b) _mm256_cmp_ps(a, b, _CMP_LT_OQ)
+#define SELECT_F32(m, a, b) _mm256_blendv_ps(b, a, m)
+DEFINE_WIDE_2(f32, less, LESS_F32)
+DEFINE_WIDE_3(f32, select, SELECT_F32)
 #define LESS_F64(a, b) _mm256_cmp_pd(a, b, _CMP_LT_OQ)
 #define EQUAL_F64(a, b) _mm256_cmp_pd(a, b, _CMP_EQ_OQ)
 #define SELECT_F64(m, a, b) _mm256_blendv_pd(b, a, m)

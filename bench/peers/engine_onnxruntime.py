@@ -119,6 +119,8 @@ class Ops:
     def rows(self, table, words):
         return self.node("Gather", table, words)
 
+    elements = rows
+
     def conv(self, x, w):
         return self.node("Conv", x, w, pads=[1, 1, 1, 1])
 

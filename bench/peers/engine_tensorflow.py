@@ -49,6 +49,9 @@ class Ops(ArrayOps):
     def sum(self, x):
         return tf.reduce_sum(x)
 
+    def sum_axis(self, x, axis):
+        return tf.reduce_sum(x, axis)
+
     def mean(self, x):
         return tf.reduce_mean(x)
 

@@ -54,6 +54,12 @@ class Ops(ArrayOps):
             gradient, words, table.shape[0], -1, False
         )
 
+    def elements(self, table, words):
+        return torch.index_select(table, 0, words)
+
+    def add_elements(self, table, words, gradient):
+        return torch.zeros_like(table).index_add(0, words, gradient)
+
     def conv(self, x, w, bias=None):
         return F.conv2d(x, w, bias, padding=w.shape[-1] // 2)
 

@@ -53,6 +53,15 @@ class ArrayOps:
         """A constant with the dtype of `like`."""
         return value
 
+    def sum_axis(self, x, axis):
+        return x.sum(axis)
+
+    def elements(self, table, words):
+        return self.rows(table, words)
+
+    def add_elements(self, table, words, gradient):
+        return self.add_rows(table, words, gradient)
+
     def inner(self, x, down, right):
         """The inner points of a grid, shifted."""
         rows, columns = x.shape
@@ -116,6 +125,21 @@ def sum(o, x):
 
 
 @expression()
+def sum_axis_0(o, x):
+    return o.sum_axis(x, 0)
+
+
+@expression()
+def sum_axis_1(o, x):
+    return o.sum_axis(x, 1)
+
+
+@expression()
+def sum_axis_2(o, x):
+    return o.sum_axis(x, 2)
+
+
+@expression()
 def transpose(o, x):
     return o.transpose(x)
 
@@ -160,6 +184,16 @@ def embedding(o, table, words):
 @expression()
 def embedding_gradient(o, table, words, gradient):
     return o.add_rows(table, words, gradient)
+
+
+@expression()
+def gather(o, table, words):
+    return o.elements(table, words)
+
+
+@expression()
+def scatter_add(o, table, words, gradient):
+    return o.add_elements(table, words, gradient)
 
 
 # -- Convolutions -------------------------------------------------------------

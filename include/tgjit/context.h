@@ -15,6 +15,23 @@ TG_BEGIN_DECLS
 typedef void tg_print_callback(const char *text, void *user);
 
 /*
+ * The accuracy of elementary functions. Every function has a recipe with an
+ * error of at most 1 ulp in f32 and 2 in f64. Some have a second, faster one
+ * with at most 4: log, tanh, erf, erfc, sigmoid, silu, gelu. TG_ACCURACY_FAST
+ * selects it for the operations of a callback, also in layers and losses;
+ * tg_tanh_fast and its kin select it for one operation. An operation keeps its
+ * accuracy when it is differentiated or called by another function. Both
+ * recipes have the same bits interpreted and compiled, for any number of
+ * threads and any vector width (docs/NUMERICS.md).
+ */
+typedef enum tg_accuracy_level {
+    TG_ACCURACY_DEFAULT = 0, /* of a function: that of its context; of a
+                                context: TG_ACCURACY_FULL */
+    TG_ACCURACY_FULL = 1,
+    TG_ACCURACY_FAST = 2
+} tg_accuracy_level;
+
+/*
  * Zero members select defaults. A member takes precedence over the environment
  * variable named beside it. List items are separated by commas. An invalid
  * value fails tg_context_create with TG_ERROR_INVALID_ARGUMENT; in an
@@ -52,7 +69,9 @@ typedef struct tg_context_options {
     int vector_bits;   /* TGJIT_VECTOR_BITS: 128, 256, 512; 0: automatic */
     const char *show_code; /* TGJIT_SHOW_CODE: "gdb" registers compiled
                               functions with gdb, "perf" names them in
-                              /tmp/perf-PID.map; process-wide */
+                              /tmp/perf-PID.map, "jitdump" writes them and
+                              their lines to jit-PID.dump in dump_dir, for
+                              perf inject; process-wide */
     int threads;       /* TGJIT_THREADS: maximum per call; 0: one per CPU */
 
     const char *cache; /* TGJIT_CACHE: the disk cache: "rw" (default), "ro"
@@ -83,6 +102,8 @@ typedef struct tg_context_options {
     const char *inspect; /* TGJIT_INSPECT: a directory, created if necessary,
                             for a page about each trace (tg_concrete_inspect).
                             Every code is compiled once more for its page. */
+
+    tg_accuracy_level accuracy; /* of functions that do not choose */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)

@@ -65,6 +65,9 @@ typedef struct tg_function_options {
     tg_policy policy;
     size_t max_traces;      /* 0: 256; the least recently used are evicted */
     size_t max_trace_bytes; /* 0: 256 MiB */
+    /* Of the operations of the callback, its branches and loops; a function
+       that it calls has its own. */
+    tg_accuracy_level accuracy;
 } tg_function_options;
 
 #define TG_FUNCTION_OPTIONS_INIT TG_OPTIONS_INIT(tg_function_options)

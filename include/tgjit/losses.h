@@ -37,9 +37,47 @@ TG_API tg_value tg_mean_absolute_error_at(tg_operand predictions,
 TG_API tg_value tg_huber_loss_at(tg_operand predictions, tg_operand targets,
                                  double delta, tg_site site);
 
+/* -- Classes --------------------------------------------------------------- */
+
+typedef enum tg_loss_reduction {
+    TG_LOSS_MEAN, /* sum of the losses / sum of their weights */
+    TG_LOSS_SUM,
+    TG_LOSS_NONE /* one loss per row */
+} tg_loss_reduction;
+
+typedef struct tg_class_loss_options {
+    size_t struct_bytes; /* set by the macros */
+    tg_loss_reduction reduction;
+    bool ignores_label; /* rows with the label `ignored_label` do not count */
+    int64_t ignored_label;
+    bool takes_log_probabilities; /* instead of logits */
+} tg_class_loss_options;
+
+/*
+ * -weights[label] * log_softmax(scores)[label] over the last axis, reduced.
+ * Labels are integers and lack that axis. `weights` is a vector, by class, of
+ * the dtype of the scores; NULL: all 1. A label out of range has weight 0.
+ */
+TG_API tg_value tg_class_loss_at(tg_operand scores, tg_operand labels,
+                                 const tg_operand *weights,
+                                 const tg_class_loss_options *options,
+                                 tg_site site);
+
 TG_END_DECLS
 
 #ifndef __cplusplus
+#define TG_CLASS_LOSS_OPTIONS_(...) \
+    &(const tg_class_loss_options) \
+    { \
+        .struct_bytes = sizeof(tg_class_loss_options), __VA_ARGS__ \
+    }
+#define tg_class_loss(scores, labels, ...) \
+    tg_class_loss_at(TG_IN(scores), TG_IN(labels), NULL, \
+                     TG_CLASS_LOSS_OPTIONS_(__VA_ARGS__), TG_HERE)
+#define tg_weighted_class_loss(scores, labels, weights, ...) \
+    tg_class_loss_at(TG_IN(scores), TG_IN(labels), \
+                     (const tg_operand[]){TG_IN(weights)}, \
+                     TG_CLASS_LOSS_OPTIONS_(__VA_ARGS__), TG_HERE)
 #define tg_sigmoid_cross_entropy(logits, labels) \
     TG_OP_2(tg_sigmoid_cross_entropy_at, logits, labels)
 #define tg_mean_squared_error(predictions, targets) \
@@ -56,6 +94,22 @@ inline tg_value tg_huber_loss(tg_in predictions, tg_in targets, double delta,
                               tg_site site = TG_HERE)
 {
     return tg_huber_loss_at(predictions, targets, delta, site);
+}
+inline tg_value tg_class_loss(tg_in scores, tg_in labels,
+                              tg_class_loss_options options = {},
+                              tg_site site = TG_HERE)
+{
+    options.struct_bytes = sizeof(options);
+    return tg_class_loss_at(scores, labels, nullptr, &options, site);
+}
+inline tg_value tg_weighted_class_loss(tg_in scores, tg_in labels,
+                                       tg_in weights,
+                                       tg_class_loss_options options = {},
+                                       tg_site site = TG_HERE)
+{
+    const tg_operand operand = weights;
+    options.struct_bytes = sizeof(options);
+    return tg_class_loss_at(scores, labels, &operand, &options, site);
 }
 #endif
 

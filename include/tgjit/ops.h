@@ -63,9 +63,21 @@
     X1(silu)     /* x * sigmoid(x) */ \
     X1(softplus) /* log(1 + exp(x)) */ \
     X1(gelu)     /* x/2 * (1 + erf(x / sqrt(2))) */ \
+    X1(log_fast) /* fast forms: up to 4 ulp; see TG_ACCURACY_FAST */ \
+    X1(tanh_fast) \
+    X1(erf_fast) \
+    X1(erfc_fast) \
+    X1(sigmoid_fast) \
+    X1(silu_fast) \
+    X1(gelu_fast) \
     X1(stop_gradient) /* x; gradients do not flow through it */ \
     X1(not)      /* bool: logical; integers: bitwise */ \
     X1(square)   /* x * x */ \
+    X1(reciprocal) /* 1 / x; float types */ \
+    X1(is_nan)   /* bool; float types */ \
+    X1(is_inf)   /* bool: infinite, of either sign; float types */ \
+    X1(is_finite) /* bool: neither infinite nor NaN; float types */ \
+    X1(signbit)  /* bool: negative, or -0; false for NaN; float types */ \
     X2(add)      \
     X2(sub)      \
     X2(mul)      \
@@ -87,6 +99,12 @@
     X2(ge)       \
     X2(hypot)    /* sqrt(a*a + b*b) without overflow; float types */ \
     X2(atan2)    /* angle of the point (b, a); float types */ \
+    X2(floordiv) /* a / b rounded down; integers: x/0 = -1, MIN/-1 = MIN */ \
+    X2(floormod) /* a - b * floordiv(a, b): has the sign of b; see below */ \
+    X2(fmod)     /* remainder with the sign of a; float types; see below */ \
+    X2(copysign) /* |a| with the sign of b, + for NaN; float types */ \
+    X2(nextafter) /* the float next to a in direction b; gradient 0 */ \
+    X2(logical_xor) /* (a != 0) != (b != 0), as bool; all types */ \
     X3(fma)      /* a * b + c with one rounding */ \
     X3(select)   /* a ? b : c, a is bool */ \
     X3(clamp)    /* min(max(a, b), c) */
@@ -95,6 +113,13 @@ TG_BEGIN_DECLS
 
 TG_ELEMENTWISE_OPS(TG_DECLARE_OP_1, TG_DECLARE_OP_2, TG_DECLARE_OP_3)
 
+/*
+ * tg_fmod and tg_floormod of floats are exact while |a / b| < 2^24 (f32) or
+ * 2^53 (f64). A remainder of zero is +0, unless a is -0. The sum
+ * tg_floordiv(a, b) * b + tg_floormod(a, b) is a, up to the rounding of
+ * tg_floormod where it adds b to a tiny remainder.
+ */
+
 /* -- Types and constants --------------------------------------------------- */
 
 /*
@@ -102,6 +127,13 @@ TG_ELEMENTWISE_OPS(TG_DECLARE_OP_1, TG_DECLARE_OP_2, TG_DECLARE_OP_3)
  * 0; integer to integer wraps; a conversion to bool is x != 0.
  */
 TG_API tg_value tg_cast_at(tg_operand x, tg_dtype dtype, tg_site site);
+
+/*
+ * The same bits as another dtype of the same size; bool is excluded. A NaN
+ * gives the bits of the positive quiet NaN without payload, whatever its own
+ * (0x7fc00000 in f32): those of computed NaNs are unspecified.
+ */
+TG_API tg_value tg_bitcast_at(tg_operand x, tg_dtype dtype, tg_site site);
 
 /* A scalar of that dtype, which must be able to hold `number`. */
 TG_API tg_value tg_scalar_at(tg_dtype dtype, tg_operand number, tg_site site);
@@ -183,7 +215,10 @@ TG_API tg_value tg_gather_at(tg_operand x, tg_operand indices, int axis,
 
 typedef enum tg_scatter_mode {
     TG_SCATTER_SET = 0, /* the last update of an element wins */
-    TG_SCATTER_ADD = 1  /* updates are added in order */
+    TG_SCATTER_ADD = 1, /* updates are added in order */
+    TG_SCATTER_MUL = 2, /* an element is multiplied by its updates, in order */
+    TG_SCATTER_MAX = 3, /* the largest of an element and its updates */
+    TG_SCATTER_MIN = 4  /* the smallest */
 } tg_scatter_mode;
 
 typedef enum tg_scatter_range {
@@ -192,9 +227,10 @@ typedef enum tg_scatter_range {
 } tg_scatter_range;
 
 /*
- * Returns x with slices along `axis` replaced by, or increased by, those of
+ * Returns x with slices along `axis` replaced by, or combined with, those of
  * `updates`, which has the shape of tg_gather(x, indices, axis). Indices are
- * processed in row-major order. x is not copied if it has no later use.
+ * processed in row-major order. x is not copied if it has no later use. The
+ * gradient of a maximum or minimum is divided among the elements equal to it.
  */
 TG_API tg_value tg_scatter_at(tg_operand x, tg_operand indices,
                               tg_operand updates, int axis,

@@ -74,6 +74,13 @@
 #define tg_silu(x) TG_OP_1(tg_silu_at, x)
 #define tg_softplus(x) TG_OP_1(tg_softplus_at, x)
 #define tg_gelu(x) TG_OP_1(tg_gelu_at, x)
+#define tg_log_fast(x) TG_OP_1(tg_log_fast_at, x)
+#define tg_tanh_fast(x) TG_OP_1(tg_tanh_fast_at, x)
+#define tg_erf_fast(x) TG_OP_1(tg_erf_fast_at, x)
+#define tg_erfc_fast(x) TG_OP_1(tg_erfc_fast_at, x)
+#define tg_sigmoid_fast(x) TG_OP_1(tg_sigmoid_fast_at, x)
+#define tg_silu_fast(x) TG_OP_1(tg_silu_fast_at, x)
+#define tg_gelu_fast(x) TG_OP_1(tg_gelu_fast_at, x)
 #define tg_stop_gradient(x) TG_OP_1(tg_stop_gradient_at, x)
 #define tg_not(x) TG_OP_1(tg_not_at, x)
 #define tg_square(x) TG_OP_1(tg_square_at, x)
@@ -102,7 +109,20 @@
 #define tg_select(a, b, c) TG_OP_3(tg_select_at, a, b, c)
 #define tg_clamp(a, b, c) TG_OP_3(tg_clamp_at, a, b, c)
 
+#define tg_reciprocal(x) TG_OP_1(tg_reciprocal_at, x)
+#define tg_is_nan(x) TG_OP_1(tg_is_nan_at, x)
+#define tg_is_inf(x) TG_OP_1(tg_is_inf_at, x)
+#define tg_is_finite(x) TG_OP_1(tg_is_finite_at, x)
+#define tg_signbit(x) TG_OP_1(tg_signbit_at, x)
+#define tg_floordiv(a, b) TG_OP_2(tg_floordiv_at, a, b)
+#define tg_floormod(a, b) TG_OP_2(tg_floormod_at, a, b)
+#define tg_fmod(a, b) TG_OP_2(tg_fmod_at, a, b)
+#define tg_copysign(a, b) TG_OP_2(tg_copysign_at, a, b)
+#define tg_nextafter(a, b) TG_OP_2(tg_nextafter_at, a, b)
+#define tg_logical_xor(a, b) TG_OP_2(tg_logical_xor_at, a, b)
+
 #define tg_cast(x, dtype) tg_cast_at(TG_IN(x), dtype, TG_HERE)
+#define tg_bitcast(x, dtype) tg_bitcast_at(TG_IN(x), dtype, TG_HERE)
 #define tg_scalar(dtype, number) tg_scalar_at(dtype, TG_IN(number), TG_HERE)
 #define tg_constant(...) tg_constant_at(__VA_ARGS__, TG_HERE)
 #define tg_iota(...) tg_iota_at(__VA_ARGS__, TG_HERE)
@@ -214,6 +234,10 @@ TG_ELEMENTWISE_OPS(TG_DEFINE_OP_1, TG_DEFINE_OP_2, TG_DEFINE_OP_3)
 inline tg_value tg_cast(tg_in x, tg_dtype dtype, tg_site site = TG_HERE)
 {
     return tg_cast_at(x, dtype, site);
+}
+inline tg_value tg_bitcast(tg_in x, tg_dtype dtype, tg_site site = TG_HERE)
+{
+    return tg_bitcast_at(x, dtype, site);
 }
 inline tg_value tg_scalar(tg_dtype dtype, tg_in number, tg_site site = TG_HERE)
 {

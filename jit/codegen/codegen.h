@@ -84,6 +84,10 @@ typedef struct tgi_codegen {
     /* NULL unless requested. A failed compile has those it has reached. */
     const char *ir_before, *ir_after;
     const char *assembly;
+    /* Of .loc directives in it, by discriminator, from 1: lines that were
+       reached through calls. */
+    const tgi_site_chain *const *inlined_sites;
+    size_t n_inlined_sites;
 
     /* Milliseconds: emission of IR, LLVM's passes, LLVM's code generator. */
     double build_time, passes_time, codegen_time;

@@ -5,7 +5,7 @@
  * then forces that value, and fusion restarts.
  *
  * Why this terminates: an attempt restarts only after it has forced a value
- * that no attempt before it had forced (force_value), and a forced value stays
+ * that no attempt before it had forced (tgi_fuse_force), and a forced value stays
  * forced. So there are at most as many restarts as nodes. In practice there are
  * one or two, because an attempt goes on and forces all values it can find.
  * Forcing a value twice would mean that memory does not cure the reason: that

@@ -142,6 +142,7 @@ static tg_status pack_filters(tgi_fuse_state *s, const conv *c,
 {
     tgi_task task = {.kind = TGI_TASK_PACK,
                      .node = c->w,
+                     .user = c->node,
                      .inner = c->inner,
                      .vectors = TGI_COLUMNS,
                      .value.node = c->w};

@@ -206,7 +206,9 @@ static bool expand_node(expander *e, tgi_expr_id id)
         return add_node_starts(e, id);
     case TGI_OPCLASS_VIEW: {
         tgi_map through;
-        tgi_map_compose(s, ref, &map, &through);
+        if (!tgi_map_compose(s, ref, &map, &through) &&
+            tgi_fuse_force(e->state, ref, "its users cannot index windows"))
+            return false;
         return add_operand(e, id, node->inputs[0], &through);
     }
     case TGI_OPCLASS_INDEX: {

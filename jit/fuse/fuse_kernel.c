@@ -208,7 +208,7 @@ static tg_status store_value(tgi_loop_builder *b, const tgi_fuse_kernel *k,
     if (tgi_loops_buffer(s->loops, buffer)->place == TGI_PLACE_SCRATCH)
         for (int axis = 0; axis < k->outer.n; axis++)
             access.stride[axis] = (tgi_stride){0};
-    return add_store(b, inst, &access, level, task->node);
+    return add_store(b, inst, &access, level, tgi_task_origin(task));
 }
 
 /* -- Tasks ----------------------------------------------------------------- */
@@ -258,7 +258,8 @@ static tg_status build_pack(tgi_loop_builder *b, const tgi_task *task)
     const uint32_t inst = tgi_loop_builder_expand(b, task, task->value.id);
     if (!inst)
         return tg_error_last()->status;
-    TGI_TRY(add_store(b, inst, &access, TGI_LEVEL_INNER, task->node));
+    TGI_TRY(add_store(b, inst, &access, TGI_LEVEL_INNER,
+                      tgi_task_origin(task)));
     if (!task->pack.is_memoised)
         return TG_OK;
     tgi_loops *program = b->state->loops;
@@ -313,7 +314,7 @@ static tg_status build_epilogue(tgi_loop_builder *b, const tgi_fuse_kernel *k,
 }
 
 /*
- * Stores an update, or the sum of the update and the old element, at its index;
+ * Stores an update, or what it makes of the old element, at its index;
  * the old element if the index is out of range. One access serves load and
  * store, so that every step loads what earlier ones have stored.
  */
@@ -338,11 +339,12 @@ static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
         access.index ? tgi_loop_builder_access(b, &access) : UINT32_MAX;
     if (number == UINT32_MAX)
         return tg_error_last()->status;
-    if (attr->mode == TG_SCATTER_ADD || attr->range == TG_SCATTER_DROP) {
+    const tgi_op op = tgi_scatter_op(attr->mode);
+    if (op || attr->range == TG_SCATTER_DROP) {
         uint32_t old = tgi_loop_builder_reload(b, number, task->node);
-        if (old && attr->mode == TG_SCATTER_ADD)
+        if (old && op)
             value = tgi_loop_builder_op(
-                b, TGI_OP_ADD, 2, (const uint32_t[]){old, value}, task->node);
+                b, op, 2, (const uint32_t[]){old, value}, task->node);
         if (old && value && attr->range == TG_SCATTER_DROP) {
             uint32_t in_range =
                 tgi_loop_builder_in_range(b, index, extent, task->node);

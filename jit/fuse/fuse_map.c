@@ -142,12 +142,54 @@ static void compose_slice(const tgi_fuse_state *s, tgi_ref view,
     }
 }
 
-/*
- * The windows of an axis: the position of the window is on `axis` of the view,
- * that of the element on an axis of its own. Uses that would need a third loop
- * axis, or a second shift, take the view from memory (tgi_fuse_values).
- */
-static void compose_window(const tgi_fuse_state *s, tgi_ref view,
+/* Position on one axis, scaled. */
+static tgi_map_axis scale_axis(const tgi_fuse_state *s, const tgi_map_axis *at,
+                               int64_t factor)
+{
+    tgi_map_axis scaled = *at;
+    scaled.start = tgi_dim_mul(s->dims, at->start, factor);
+    scaled.step *= factor;
+    scaled.shift_step *= factor;
+    scaled.window_step *= factor;
+    return scaled;
+}
+
+static bool has_loop(const tgi_map_axis *at)
+{
+    return at->axis != TGI_AXIS_NONE || at->window_step != 0;
+}
+
+/* Adds a position to another one of the same axis. False if that takes a third
+   loop axis, a second shift, or the index of a gather. */
+static bool add_axis(const tgi_fuse_state *s, const tgi_map_axis *at,
+                     tgi_map_axis *to)
+{
+    to->start = tgi_dim_add(s->dims, to->start, at->start);
+    if (!tgi_shift_id_is_none(at->shift)) {
+        if (!tgi_shift_id_is_none(to->shift))
+            return false;
+        to->shift = at->shift;
+        to->shift_step = at->shift_step;
+    }
+    if (!has_loop(at))
+        return true;
+    if (!has_loop(to)) {
+        to->axis = at->axis;
+        to->step = at->step;
+        to->window = at->window;
+        to->window_step = at->window_step;
+    } else {
+        if (at->window_step != 0 || to->window_step != 0)
+            return false;
+        to->window = at->axis;
+        to->window_step = at->step;
+    }
+    return true;
+}
+
+/* The windows of an axis: the position of the window is on `axis` of the view,
+   that of the element on an axis of its own. */
+static bool compose_window(const tgi_fuse_state *s, tgi_ref view,
                            const tgi_map *map, tgi_map *out)
 {
     const tgi_attr_window *attr = tgi_graph_node(s->graph, view)->attr;
@@ -156,23 +198,14 @@ static void compose_window(const tgi_fuse_state *s, tgi_ref view,
         *to = map->axis[axis];
         if (attr->size[axis] == 0)
             continue;
-        const tgi_map_axis *element = &map->axis[next++];
-        const int64_t stride = attr->stride[axis];
-        const int64_t dilation = attr->dilation[axis];
-        const tgi_dim window = tgi_dim_mul(s->dims, to->start, stride);
-        const tgi_dim within = tgi_dim_mul(s->dims, element->start, dilation);
-        to->start = tgi_dim_add(s->dims, window, within);
-        to->step *= stride;
-        if (element->axis == TGI_AXIS_NONE)
-            continue;
-        if (to->axis == TGI_AXIS_NONE) {
-            to->axis = element->axis;
-            to->step = element->step * dilation;
-        } else {
-            to->window = element->axis;
-            to->window_step = element->step * dilation;
-        }
+        const tgi_map_axis element =
+            scale_axis(s, &map->axis[next++], attr->dilation[axis]);
+        *to = scale_axis(s, to, attr->stride[axis]);
+        if (to->axis == TGI_AXIS_GATHERED ||
+            element.axis == TGI_AXIS_GATHERED || !add_axis(s, &element, to))
+            return false;
     }
+    return true;
 }
 
 /* Drops the index if no axis uses it. */
@@ -185,9 +218,10 @@ static void drop_unused_index(tgi_map *map)
         map->index = (tgi_expr_id){0};
 }
 
-void tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
+bool tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
                      tgi_map *out_map)
 {
+    bool is_exact = true;
     const tgi_node *node = tgi_graph_node(s->graph, view);
     tgi_ref in = tgi_fuse_resolve(s, node->inputs[0]);
     memset(out_map, 0, sizeof(*out_map));
@@ -206,13 +240,14 @@ void tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
         compose_slice(s, view, map, out_map);
         break;
     case TGI_OP_WINDOW:
-        compose_window(s, view, map, out_map);
+        is_exact = compose_window(s, view, map, out_map);
         break;
     default:
         compose_reshape(s, in, view, map, out_map);
         break;
     }
     drop_unused_index(out_map);
+    return is_exact;
 }
 
 tgi_shift_id tgi_fuse_find_shift(tgi_fuse_state *s, tgi_ref ref, tgi_ref part,

@@ -99,8 +99,10 @@ static inline bool tgi_fuse_is_view(const tgi_node *node)
    of axes. */
 bool tgi_fuse_is_affine(const tgi_fuse_state *s, tgi_ref ref);
 
-/* From the map of an affine view to that of its input. */
-void tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
+/* From the map of an affine view to that of its input. False if there is no
+   such map: windows of windows, or of which a gather or two dynamic slices
+   select elements, must be in memory. */
+bool tgi_map_compose(const tgi_fuse_state *s, tgi_ref view, const tgi_map *map,
                      tgi_map *out_map);
 /* The same for a DYNAMIC_SLICE; false when out of memory (recorded). */
 bool tgi_map_compose_dynamic(tgi_fuse_state *s, tgi_ref slice,

@@ -159,6 +159,7 @@ static tgi_task begin_copy(const tgi_fuse_state *s, const matmul *p,
 {
     tgi_task task = {.kind = (uint8_t)kind,
                      .node = x->ref,
+                     .user = p->node,
                      .inner = {1, {p->k}},
                      .vectors = TGI_COLUMNS,
                      .value.node = x->ref};

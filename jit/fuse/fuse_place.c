@@ -343,19 +343,6 @@ static bool have_mergeable_inner(tgi_fuse_state *s, tgi_fuse_kernel_id number,
     return true;
 }
 
-/* Forces a value into memory, and fusion to restart: once per value, which is
-   why restarts end (fuse.c). */
-static tg_status force_value(tgi_fuse_state *s, tgi_ref ref, const char *why)
-{
-    if (s->values[ref].force_reason && !s->must_restart)
-        TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
-                 "fusion of '%s' forces node %u twice: %s, then %s",
-                 s->graph->name, ref, s->values[ref].force_reason, why);
-    s->values[ref].force_reason = why;
-    s->must_restart = true;
-    return TG_OK;
-}
-
 /* Forces values of an expression that is too long for one kernel. */
 static tg_status cut_expr(tgi_fuse_state *s, const tgi_task *task)
 {
@@ -371,7 +358,7 @@ static tg_status cut_expr(tgi_fuse_state *s, const tgi_task *task)
             ref == task->value.node)
             continue;
         if (!value->force_reason)
-            TGI_TRY(force_value(s, ref, "the kernel would be too long"));
+            TGI_TRY(tgi_fuse_force(s, ref, "the kernel would be too long"));
         n_instructions = 0;
     }
     return TG_OK;
@@ -447,10 +434,11 @@ static tg_status place_task(tgi_fuse_state *s, tgi_task_id task_id)
     if (task->kind == TGI_TASK_REDUCE && task->inner.n > 1 &&
         !tgi_task_has_source(task) &&
         !has_mergeable_inner(s, task, &task->outer, &task->inner))
-        return force_value(s, task->value.node,
-                           "its reduced axes are not contiguous");
+        return tgi_fuse_force(s, task->value.node,
+                              "its reduced axes are not contiguous");
     if (tgi_fuse_reads_other_points(s, task))
-        return force_value(s, task->value.node, "its variable is still read");
+        return tgi_fuse_force(s, task->value.node,
+                              "its variable is still read");
     if (task->cost.instructions > MAX_INSTRUCTIONS)
         TGI_TRY(cut_expr(s, task));
 
@@ -458,8 +446,8 @@ static tg_status place_task(tgi_fuse_state *s, tgi_task_id task_id)
     const tgi_fuse_kernel_id number = find_kernel(s, task, &p);
     tgi_ref stale = tgi_fuse_find_stale_read(s, task, number);
     if (stale)
-        return force_value(s, stale,
-                           "the variable is overwritten before its use");
+        return tgi_fuse_force(s, stale,
+                              "the variable is overwritten before its use");
     if (tgi_fuse_kernel_id_index(number) == s->kernels.n)
         TGI_TRY(open_kernel(s, task));
     return join_kernel(s, number, task_id, p);

@@ -81,7 +81,7 @@ tg_status tgi_fuse_set_sites(tgi_fuse_state *s, const tgi_fuse_kernel *k,
     }
     for (size_t i = 0; i < k->tasks.n; i++) {
         const tgi_task *task = tgi_fuse_kernel_task(s, k, i);
-        add_site(&sites, s->graph, task->node,
+        add_site(&sites, s->graph, tgi_task_origin(task),
                  tgi_task_is_reduction(task)
                      ? ELEMENTS_PER_POINT * reduction_weight(task)
                      : 0);

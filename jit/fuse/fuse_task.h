@@ -71,6 +71,7 @@ typedef struct tgi_task_scan {
 typedef struct tgi_task {
     uint8_t kind;
     tgi_ref node; /* whose value is stored or checked, or which runs */
+    tgi_ref user; /* for which an operand is copied or packed, or 0 */
 
     /* Loops. MAP, CHECK: `inner` is empty. */
     tgi_domain outer, inner;
@@ -99,6 +100,12 @@ typedef struct tgi_task {
         tgi_task_scan scan;       /* SCAN */
     };
 } tgi_task;
+
+/* The node whose line a task has. */
+static inline tgi_ref tgi_task_origin(const tgi_task *task)
+{
+    return task->user ? task->user : task->node;
+}
 
 static inline bool tgi_task_is_reduction(const tgi_task *task)
 {

@@ -174,60 +174,86 @@ static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
     return tgi_fuse_add_task(s, &task);
 }
 
-static tg_status add_concat(tgi_fuse_state *s, tgi_ref ref)
+static tg_status add_pieces(tgi_fuse_state *s, tgi_ref node, tgi_ref ref,
+                            const tgi_dim *origin);
+
+/* Stores a piece of a concat or pad: its own pieces if it is a part of
+   `node`. */
+static tg_status add_piece(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
+                           const tgi_dim *start, const tgi_dim *extent)
 {
-    const tgi_node *node = tgi_graph_node(s->graph, ref);
-    const tgi_attr_index *attr = node->attr;
-    tgi_dim start[TG_MAX_RANK] = {0}, extent[TG_MAX_RANK];
-    int rank = tgi_fuse_rank(s, ref);
-    for (uint32_t i = 0; i < node->n_inputs; i++) {
-        tgi_ref in = tgi_fuse_resolve(s, node->inputs[i]);
+    return s->values[value].class == TGI_VALUE_PART
+               ? add_pieces(s, node, value, start)
+               : add_part(s, node, value, start, extent, NULL);
+}
+
+/* Stores the inputs of a concat, which begins at `origin` of `node`. */
+static tg_status add_concat(tgi_fuse_state *s, tgi_ref node, tgi_ref ref,
+                            const tgi_dim *origin)
+{
+    const tgi_node *concat = tgi_graph_node(s->graph, ref);
+    const int64_t along = tgi_node_index(concat);
+    tgi_dim start[TG_MAX_RANK], extent[TG_MAX_RANK];
+    const int rank = tgi_fuse_rank(s, ref);
+    memcpy(start, origin, sizeof(start));
+    for (uint32_t i = 0; i < concat->n_inputs; i++) {
+        tgi_ref in = tgi_fuse_resolve(s, concat->inputs[i]);
         for (int axis = 0; axis < rank; axis++)
             extent[axis] = tgi_fuse_extent(s, in, axis);
-        TGI_TRY(add_part(s, ref, in, start, extent, NULL));
-        start[attr->index] =
-            tgi_dim_add(s->dims, start[attr->index], extent[attr->index]);
+        TGI_TRY(add_piece(s, node, in, start, extent));
+        start[along] = tgi_dim_add(s->dims, start[along], extent[along]);
     }
     return TG_OK;
 }
 
 /*
- * Fills the border slab by slab: the slabs of an axis span all of the later
- * axes, and the interior of the earlier ones. With interior padding, everything
- * is filled first.
+ * Stores a pad, which begins at `origin` of `node`. Fills the border slab by
+ * slab: the slabs of an axis span all of the later axes, and the interior of
+ * the earlier ones. With interior padding, everything is filled first.
  */
-static tg_status add_pad(tgi_fuse_state *s, tgi_ref ref)
+static tg_status add_pad(tgi_fuse_state *s, tgi_ref node, tgi_ref ref,
+                         const tgi_dim *origin)
 {
-    const tgi_node *node = tgi_graph_node(s->graph, ref);
-    const tgi_attr_pad *attr = node->attr;
-    tgi_ref in = tgi_fuse_resolve(s, node->inputs[0]);
-    tgi_ref fill = tgi_fuse_resolve(s, node->inputs[1]);
+    const tgi_node *pad = tgi_graph_node(s->graph, ref);
+    const tgi_attr_pad *attr = pad->attr;
+    tgi_ref in = tgi_fuse_resolve(s, pad->inputs[0]);
+    tgi_ref fill = tgi_fuse_resolve(s, pad->inputs[1]);
     int rank = tgi_fuse_rank(s, ref);
-    tgi_dim low[TG_MAX_RANK], inside[TG_MAX_RANK], whole[TG_MAX_RANK];
+    tgi_dim low[TG_MAX_RANK], inside[TG_MAX_RANK];
+    tgi_dim start[TG_MAX_RANK], extent[TG_MAX_RANK];
     bool has_gaps = false;
+    memcpy(low, origin, sizeof(low));
+    memcpy(start, origin, sizeof(start));
     for (int axis = 0; axis < rank; axis++) {
-        low[axis] = tgi_variant_dim(s->variant, attr->low[axis]);
+        low[axis] = tgi_dim_add(s->dims, origin[axis],
+                                tgi_variant_dim(s->variant, attr->low[axis]));
         inside[axis] = tgi_fuse_extent(s, in, axis);
-        whole[axis] = tgi_fuse_extent(s, ref, axis);
+        extent[axis] = tgi_fuse_extent(s, ref, axis);
         has_gaps |= attr->interior[axis] != 0 && inside[axis] != 1;
     }
-
-    tgi_dim start[TG_MAX_RANK] = {0}, extent[TG_MAX_RANK];
-    memcpy(extent, whole, sizeof(extent));
     if (has_gaps) {
-        TGI_TRY(add_part(s, ref, fill, start, extent, NULL));
-        return add_part(s, ref, in, low, inside, attr->interior);
+        TGI_TRY(add_part(s, node, fill, start, extent, NULL));
+        return add_part(s, node, in, low, inside, attr->interior);
     }
     for (int axis = 0; axis < rank; axis++) {
-        extent[axis] = low[axis];
-        TGI_TRY(add_part(s, ref, fill, start, extent, NULL));
+        extent[axis] = tgi_variant_dim(s->variant, attr->low[axis]);
+        TGI_TRY(add_part(s, node, fill, start, extent, NULL));
         extent[axis] = tgi_variant_dim(s->variant, attr->high[axis]);
         start[axis] = tgi_dim_add(s->dims, low[axis], inside[axis]);
-        TGI_TRY(add_part(s, ref, fill, start, extent, NULL));
+        TGI_TRY(add_part(s, node, fill, start, extent, NULL));
         start[axis] = low[axis];
         extent[axis] = inside[axis];
     }
-    return add_part(s, ref, in, low, inside, NULL);
+    return add_piece(s, node, in, low, inside);
+}
+
+/* Stores the pieces of a concat or pad that begins at `origin` of `node`. */
+static tg_status add_pieces(tgi_fuse_state *s, tgi_ref node, tgi_ref ref,
+                            const tgi_dim *origin)
+{
+    return tgi_graph_node(s->graph, ref)->op == TGI_OP_PAD
+               ? add_pad(s, node, ref, origin)
+               : add_concat(s, node, ref, origin);
 }
 
 /* -- Reductions ------------------------------------------------------------ */
@@ -472,11 +498,11 @@ static tg_status add_scan(tgi_fuse_state *s, tgi_ref ref)
 static tg_status add_materialised(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
+    static const tgi_dim origin[TG_MAX_RANK];
     switch (node->op) {
     case TGI_OP_PAD:
-        return add_pad(s, ref);
     case TGI_OP_CONCAT:
-        return add_concat(s, ref);
+        return add_pieces(s, ref, ref, origin);
     case TGI_OP_DYNAMIC_UPDATE:
         return add_dynamic_update(s, ref);
     case TGI_OP_SCATTER:

@@ -14,6 +14,8 @@ typedef enum tgi_value_class {
     TGI_VALUE_INLINED,      /* computed where it is used */
     TGI_VALUE_INPUT,        /* a parameter or literal: a dense buffer */
     TGI_VALUE_MATERIALISED, /* its task stores it in a dense buffer */
+    TGI_VALUE_PART,         /* a concat or pad that the tasks of its owner,
+                               another one, store in a part of its buffer */
     TGI_VALUE_ALIAS         /* a reshape of its storage root's buffer */
 } tgi_value_class;
 
@@ -24,6 +26,7 @@ typedef struct tgi_fuse_value {
     const char *force_reason; /* why an earlier attempt forced it into memory;
                                  NULL: it did not */
     uint8_t class;            /* tgi_value_class */
+    uint8_t part_depth;       /* PART: owners up to one that is not */
     bool is_live;
     bool must_store;      /* a user needs it dense */
     bool prefers_memory;  /* its elements are reread: materialise it unless it
@@ -42,6 +45,10 @@ typedef struct tgi_fuse_value {
 
 /* Decides the class of every value of the graph. */
 tg_status tgi_fuse_values(tgi_fuse_state *s);
+
+/* Forces a value into memory, and fusion to restart: once per value, which is
+   why restarts end (fuse.c). */
+tg_status tgi_fuse_force(tgi_fuse_state *s, tgi_ref ref, const char *why);
 
 /* The node whose value `ref` forwards. */
 tgi_ref tgi_fuse_resolve(const tgi_fuse_state *s, tgi_ref ref);

@@ -12,6 +12,7 @@
  * A reshape that is not affine aliases the buffer of its storage root.
  * Reductions, matmuls, scatters, updates, pads and concats are always
  * materialised; whether that takes a buffer is decided once kernels are formed.
+ * A pad or concat that is only a piece of another one is stored there.
  *
  * Requires:    a graph without calls; a variant; values forced by retries.
  * Computes:    values[].class, and who uses each value.
@@ -20,13 +21,17 @@
  */
 #include "fuse/fuse_value.h"
 
+#include "base/error.h"
 #include "fuse/fuse_map.h"
 #include "fuse/fuse_task.h"
 #include "loop/explain.h"
 #include "recipe/cost_node.h"
 #include "tgjit/ops.h"
 
-enum { MAX_COST = 1 << 20 }; /* costs saturate here */
+enum {
+    MAX_COST = 1 << 20, /* costs saturate here */
+    MAX_PART_DEPTH = 16 /* of concats and pads in each other */
+};
 
 /* -- Forward: costs and forwarding ----------------------------------------- */
 
@@ -54,6 +59,17 @@ tgi_ref tgi_fuse_defining_region(const tgi_fuse_state *s, tgi_ref ref)
         return 0;
     const tgi_ref write = node->inputs[1];
     return tgi_node_has_regions(tgi_graph_node(s->graph, write)) ? write : 0;
+}
+
+tg_status tgi_fuse_force(tgi_fuse_state *s, tgi_ref ref, const char *why)
+{
+    if (s->values[ref].force_reason && !s->must_restart)
+        TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE,
+                 "fusion of '%s' forces node %u twice: %s, then %s",
+                 s->graph->name, ref, s->values[ref].force_reason, why);
+    s->values[ref].force_reason = why;
+    s->must_restart = true;
+    return TG_OK;
 }
 
 bool tgi_fuse_is_needed(const tgi_fuse_state *s, tgi_ref ref)
@@ -194,21 +210,6 @@ tgi_ref tgi_fuse_storage_root(const tgi_fuse_state *s, tgi_ref ref)
     }
 }
 
-/* Stores the windows that a value views, for a user whose index map cannot be
-   composed with them. */
-static void store_windows(tgi_fuse_state *s, tgi_ref ref)
-{
-    for (;;) {
-        ref = tgi_fuse_resolve(s, ref);
-        const tgi_node *node = tgi_graph_node(s->graph, ref);
-        if (!tgi_fuse_is_view(node))
-            return;
-        if (node->op == TGI_OP_WINDOW)
-            s->values[ref].must_store = true;
-        ref = node->inputs[0];
-    }
-}
-
 /* Records the uses that an inlined value, or a root, makes of its inputs. */
 static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
                            tgi_ref view)
@@ -224,11 +225,9 @@ static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
         return;
     case TGI_OP_WINDOW:
         /* An element is in several windows. */
-        store_windows(s, node->inputs[0]);
         add_use(s, node->inputs[0], owner, ref)->prefers_memory = true;
         return;
     case TGI_OP_DYNAMIC_SLICE:
-        store_windows(s, node->inputs[0]);
         add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
             value->prefers_memory;
         add_use(s, node->inputs[1], owner, ref);
@@ -239,7 +238,6 @@ static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
             (repeats_rows(s, ref) && is_loaded_if_repeated(s, node->inputs[0]));
         return;
     case TGI_OP_GATHER:
-        store_windows(s, node->inputs[0]);
         add_use(s, node->inputs[0], owner, ref)->prefers_memory = true;
         add_use(s, node->inputs[1], owner, ref);
         return;
@@ -287,6 +285,32 @@ static void add_region_uses(tgi_fuse_state *s, tgi_ref ref)
     }
 }
 
+/* The input of a concat or pad that a direct use with this view is. */
+static tgi_ref part_of_owner(const tgi_fuse_state *s, tgi_ref owner,
+                             tgi_ref view)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, owner);
+    const uint32_t i = TGI_SEVERAL_OWNERS - 1 - view;
+    if (node->op == TGI_OP_CONCAT && i < node->n_inputs)
+        return tgi_fuse_resolve(s, node->inputs[i]);
+    return node->op == TGI_OP_PAD ? tgi_fuse_resolve(s, node->inputs[0]) : 0;
+}
+
+/* True if the only use of a concat or pad is to be a piece of another one. */
+static bool is_part(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const int op = tgi_graph_node(s->graph, ref)->op;
+    const tgi_fuse_value *value = &s->values[ref];
+    if ((op != TGI_OP_CONCAT && op != TGI_OP_PAD) || value->must_store ||
+        value->owner == 0 || value->owner > s->graph->n_nodes ||
+        part_of_owner(s, value->owner, value->view) != ref)
+        return false;
+    const tgi_fuse_value *owner = &s->values[value->owner];
+    return owner->class == TGI_VALUE_MATERIALISED ||
+           (owner->class == TGI_VALUE_PART &&
+            owner->part_depth < MAX_PART_DEPTH);
+}
+
 /* The class of a live value, all of whose uses are known. */
 static tgi_value_class classify(const tgi_fuse_state *s, tgi_ref ref)
 {
@@ -325,7 +349,7 @@ static tgi_value_class classify(const tgi_fuse_state *s, tgi_ref ref)
         return TGI_VALUE_MATERIALISED;
     case TGI_OPCLASS_INDEX:
         if (node->op != TGI_OP_GATHER && !is_view)
-            return TGI_VALUE_MATERIALISED;
+            return is_part(s, ref) ? TGI_VALUE_PART : TGI_VALUE_MATERIALISED;
         break;
     default:
         break;
@@ -409,6 +433,9 @@ static void visit_value(tgi_fuse_state *s, tgi_ref ref)
         if (node->op == TGI_OP_READ)
             return;
         break;
+    case TGI_VALUE_PART:
+        value->part_depth = (uint8_t)(s->values[value->owner].part_depth + 1);
+        break;
     case TGI_VALUE_DEAD:
     case TGI_VALUE_INPUT:
         return;
@@ -421,7 +448,6 @@ static void visit_value(tgi_fuse_state *s, tgi_ref ref)
             !tgi_fuse_packs_rhs(s, ref);
         break;
     case TGI_OP_CONV:
-        store_windows(s, node->inputs[0]);
         add_use(s, node->inputs[0], ref, 0)->prefers_memory = true;
         add_use(s, node->inputs[1], ref, 1);
         add_dense_use(s, tgi_fuse_storage_root(s, node->inputs[1]), ref);

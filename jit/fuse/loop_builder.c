@@ -85,13 +85,14 @@ static uint32_t add_operation(tgi_loop_builder *b, tgi_inst inst)
     return add_inst(b, inst, axes);
 }
 
-uint32_t tgi_loop_builder_cast(tgi_loop_builder *b, uint32_t operand, int dtype,
-                               tgi_ref node)
+uint32_t tgi_loop_builder_cast(tgi_loop_builder *b, tgi_op op,
+                               uint32_t operand, int dtype, tgi_ref node)
 {
     int type = b->loops->insts.data[operand].dtype;
     if (type == dtype)
         return operand;
     return add_operation(b, (tgi_inst){.kind = TGI_INST_CAST,
+                                       .op = (uint8_t)op,
                                        .dtype = (uint8_t)dtype,
                                        .type = (uint8_t)type,
                                        .n_operands = 1,
@@ -475,7 +476,7 @@ static uint32_t build_iota(tgi_loop_builder *b, const tgi_expr_node *expr_node,
     if (!add_shift(b, at, 1, &access))
         return 0;
     uint32_t position = add_position(b, expr_node->node, &access);
-    return position ? tgi_loop_builder_cast(b, position, node->dtype,
+    return position ? tgi_loop_builder_cast(b, TGI_OP_CAST, position, node->dtype,
                                             expr_node->node)
                     : 0;
 }
@@ -606,8 +607,10 @@ static uint32_t build_computed(tgi_loop_builder *b, const tgi_task *task,
     case TGI_OP_RANDOM_BITS:
         return build_random(b, expr_node, node);
     case TGI_OP_CAST:
+    case TGI_OP_BITCAST:
         return tgi_loop_builder_cast(
-            b, tgi_loop_builder_inst_of(b, expr_node->operands[0]), node->dtype,
+            b, (tgi_op)node->op,
+            tgi_loop_builder_inst_of(b, expr_node->operands[0]), node->dtype,
             expr_node->node);
     default:
         break;

@@ -44,8 +44,8 @@ uint32_t tgi_loop_builder_expand(tgi_loop_builder *b, const tgi_task *task,
                                  tgi_expr_id root);
 uint32_t tgi_loop_builder_load(tgi_loop_builder *b, int dtype,
                                const tgi_access *access);
-uint32_t tgi_loop_builder_cast(tgi_loop_builder *b, uint32_t operand, int dtype,
-                               tgi_ref node);
+uint32_t tgi_loop_builder_cast(tgi_loop_builder *b, tgi_op op,
+                               uint32_t operand, int dtype, tgi_ref node);
 uint32_t tgi_loop_builder_reduced(tgi_loop_builder *b, uint32_t reduction);
 /* An index as i64, clamped to 0 … extent - 1. */
 uint32_t tgi_loop_builder_index(tgi_loop_builder *b, uint32_t operand,

@@ -27,6 +27,8 @@ typedef struct codegen_impl {
     size_t n_kernels;
     const char **kernels;
     char *names; /* all names, that of the entry first */
+    const tgi_site_chain **inlined_sites;
+    size_t n_inlined_sites;
 } codegen_impl;
 
 static bool fail(tgi_codegen *out, const char *why, bool is_out_of_memory)
@@ -127,7 +129,9 @@ static bool emit_functions(tgi_llvm_program *program, LLVMValueRef *kernels,
         !tgi_llvm_export_define(program, entry, export))
         return fail(out, program->failure, program->is_out_of_memory);
     tgi_llvm_debug_finish(program);
-    return true;
+    return tgi_llvm_debug_inlined_sites(program, &o->inlined_sites,
+                                        &o->n_inlined_sites) ||
+           fail(out, program->failure, program->is_out_of_memory);
 }
 
 static bool compile_module(tgi_llvm_program *program, LLVMModuleRef module,
@@ -167,6 +171,8 @@ static void set_results(const codegen_impl *o, tgi_codegen *out)
     const tgi_llvm_compiled *compiled = &o->compiled;
     out->ir_before = compiled->ir_before;
     out->ir_after = compiled->ir_after;
+    out->inlined_sites = o->inlined_sites;
+    out->n_inlined_sites = o->n_inlined_sites;
     if (compiled->assembly)
         out->assembly = LLVMGetBufferStart(compiled->assembly);
     if (!compiled->object)
@@ -225,6 +231,8 @@ void tgi_llvm_codegen_dispose(tgi_codegen *codegen)
             o->free(o->names);
         if (o->kernels)
             o->free(o->kernels);
+        if (o->inlined_sites)
+            o->free(o->inlined_sites);
         o->free(o);
     }
     *codegen = (tgi_codegen){0};

@@ -341,28 +341,58 @@ static void return_if_failed(tgi_llvm_entry *n, size_t at)
 
 /* -- The entry ------------------------------------------------------------- */
 
-static const tgi_site_chain *host_site(const tgi_loops *loops, tgi_host_id id)
+/* The line that traced a step; NULL: none. */
+static const tgi_site_chain *step_site(const tgi_loops *loops,
+                                       const tgi_loop_step *step)
 {
-    const tgi_host_step *host = &loops->hosts.data[tgi_host_id_index(id)];
-    return tgi_loops_site(host->graph, host->node);
+    switch ((tgi_loop_step_kind)step->kind) {
+    case TGI_STEP_RUN:
+        return tgi_loops_kernel(loops, step->kernel)->main_site;
+    case TGI_STEP_HOST: {
+        const tgi_host_step *host =
+            &loops->hosts.data[tgi_host_id_index(step->host)];
+        return tgi_loops_site(host->graph, host->node);
+    }
+    case TGI_STEP_BARRIER:
+    case TGI_STEP_RETURN_IF_FAILED:
+        return NULL;
+    case TGI_STEP_LOOP:
+    case TGI_STEP_TEST:
+    case TGI_STEP_LOOP_END:
+    case TGI_STEP_SWITCH:
+    case TGI_STEP_CASE:
+    case TGI_STEP_SWITCH_END:
+        break;
+    }
+    const tgi_control_flow *control = tgi_loops_control(loops, step->control);
+    return tgi_loops_site(control->graph, control->node);
 }
 
-static const tgi_site_chain *control_site(const tgi_loops *loops,
-                                          tgi_control_id id)
+/* True if the entry computes something itself. An entry that only calls kernels
+   has no lines: breakpoints at a line should stop in the kernel. */
+static bool has_lines(const tgi_loops *loops)
 {
-    const tgi_control_flow *control = tgi_loops_control(loops, id);
-    return tgi_loops_site(control->graph, control->node);
+    for (size_t i = 0; i < loops->steps.n; i++) {
+        const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, i);
+        const int kind = loops->steps.data[i].kind;
+        if (kernel
+                ? kernel->is_straightline
+                : kind != TGI_STEP_BARRIER && kind != TGI_STEP_RETURN_IF_FAILED)
+            return true;
+    }
+    return false;
 }
 
 static void emit_all_steps(tgi_llvm_entry *n)
 {
     tgi_llvm_program *program = n->k.program;
     const tgi_loops *loops = program->loops;
-    LLVMMetadataRef before;
     bool has_host = false; /* since the last barrier */
     for (size_t i = 0; i < loops->steps.n && !program->failure; i++) {
         const tgi_loop_step *step = &loops->steps.data[i];
         n->step = i;
+        /* A barrier has the line of the step before it. */
+        tgi_llvm_debug_set(program, step_site(loops, step));
         if (is_straightline(n, i)) {
             i = emit_straightline_group(n, i) - 1;
             emit_step_hook(n);
@@ -370,10 +400,7 @@ static void emit_all_steps(tgi_llvm_entry *n)
         }
         if (step->kind == TGI_STEP_LOOP &&
             tgi_loops_control(loops, step->control)->is_straightline) {
-            before =
-                tgi_llvm_debug_set(program, control_site(loops, step->control));
             i = emit_straightline_loop(n, i) - 1;
-            tgi_llvm_debug_restore(program, before);
             emit_step_hook(n);
             continue;
         }
@@ -391,9 +418,7 @@ static void emit_all_steps(tgi_llvm_entry *n)
             return_if_failed(n, i);
             break;
         case TGI_STEP_HOST:
-            before = tgi_llvm_debug_set(program, host_site(loops, step->host));
             emit_host_step(n, tgi_host_id_index(step->host));
-            tgi_llvm_debug_restore(program, before);
             emit_step_hook(n);
             has_host = true;
             break;
@@ -403,10 +428,7 @@ static void emit_all_steps(tgi_llvm_entry *n)
         case TGI_STEP_SWITCH:
         case TGI_STEP_CASE:
         case TGI_STEP_SWITCH_END:
-            before =
-                tgi_llvm_debug_set(program, control_site(loops, step->control));
             tgi_llvm_control_step_emit(n, step);
-            tgi_llvm_debug_restore(program, before);
             break;
         }
     }
@@ -481,11 +503,14 @@ LLVMValueRef tgi_llvm_entry_define(tgi_llvm_program *program,
     };
     n.moved = (LLVMValueRef *)(n.controls + n_controls);
     n.step_of_failure = (size_t *)(n.moved + loops->buffers.n);
-    /* Code that divides kernels among threads is of no line. */
-    const tgi_llvm_debug_place before =
-        tgi_llvm_debug_enter(program, function, NULL);
-    define_body(&n);
-    tgi_llvm_debug_leave(program, before);
+    if (has_lines(loops)) {
+        const tgi_llvm_debug_place before = tgi_llvm_debug_enter(
+            program, function, step_site(loops, &loops->steps.data[0]));
+        define_body(&n);
+        tgi_llvm_debug_leave(program, before);
+    } else {
+        define_body(&n);
+    }
     program->free(memory);
     return program->failure ? NULL : function;
 }

@@ -22,8 +22,8 @@ tgi_cost tgi_inst_cost(const tgi_kernel_loops *kernel, const tgi_inst *inst,
         return tgi_cost_of_op(inst->op, (tg_dtype)inst->type,
                               uniform_operands(kernel, inst), width);
     case TGI_INST_CAST:
-        return tgi_cost_of_cast((tg_dtype)inst->type, (tg_dtype)inst->dtype,
-                                width);
+        return tgi_cost_of_cast(inst->op, (tg_dtype)inst->type,
+                                (tg_dtype)inst->dtype, width);
     case TGI_INST_RANDOM:
         return tgi_cost_of_random((tg_dtype)inst->dtype, width);
     case TGI_INST_LOAD:

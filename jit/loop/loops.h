@@ -133,7 +133,7 @@ typedef enum tgi_inst_kind {
     TGI_INST_POSITION, /* i64: offset + sum of stride * index of `access` */
     TGI_INST_LOAD,     /* through `access` */
     TGI_INST_OP,       /* an elementwise op: its recipe for `type` */
-    TGI_INST_CAST,     /* from `type` to `dtype` */
+    TGI_INST_CAST,     /* CAST or BITCAST from `type` to `dtype` */
     TGI_INST_RANDOM,   /* RANDOM_BITS: key, offset (u64), position (i64) */
     TGI_INST_INDEX,    /* of a gather: an integer `type`, clamped to
                           0 … dim - 1, as i64; 0 if dim is 0 */
@@ -163,7 +163,7 @@ typedef enum tgi_level {
  */
 typedef struct tgi_inst {
     uint8_t kind;
-    uint8_t op;    /* OP: tgi_op */
+    uint8_t op;    /* OP, CAST: tgi_op */
     uint8_t dtype; /* of the value */
     uint8_t type;  /* OP: dtype of the recipe; CAST, INDEX: of the operand */
     uint8_t level;
@@ -224,7 +224,7 @@ typedef struct tgi_loop_store {
     uint8_t level;
     uint8_t epilogue_op; /* tgi_op; 0: a plain store */
     bool along_rows;
-    tgi_ref node; /* whose value is stored, or 0 */
+    tgi_ref node; /* its origin, or 0 */
 } tgi_loop_store;
 
 /*
@@ -520,15 +520,21 @@ size_t tgi_loops_end_of_unit(const tgi_loops *loops, size_t step);
  */
 bool tgi_loops_are_single(const tgi_loops *loops);
 
-/* Appends a text form, for dumps and goldens. */
-void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out);
+enum { TGI_LOOPS_SOURCE = 1 /* lines and names of the user's program */ };
 
-/* Its parts: the name of a buffer, a kernel, and a line for a step (for one
-   that runs a kernel, its name). */
+/* Appends a text form, for dumps and goldens. */
+void tgi_loops_print(const tgi_loops *loops, unsigned flags, tgi_strbuf *out);
+
+/* Its parts: a buffer by letter and number, the same with its name in the
+   user's program (if it has one), a kernel, and a line for a step (for one that
+   runs a kernel, its name). */
 void tgi_loops_print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
                             tgi_strbuf *out);
+void tgi_loops_print_named_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
+                                  tgi_strbuf *out);
 void tgi_loops_print_kernel(const tgi_loops *loops,
-                            const tgi_kernel_loops *kernel, tgi_strbuf *out);
+                            const tgi_kernel_loops *kernel, unsigned flags,
+                            tgi_strbuf *out);
 void tgi_loops_print_step(const tgi_loops *loops, size_t step,
                           tgi_strbuf *out);
 

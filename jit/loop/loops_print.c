@@ -10,6 +10,7 @@
  */
 #include <stdio.h>
 
+#include "ir/dump.h"
 #include "loop/loops.h"
 
 static void print_stride(const tgi_loops *loops, tgi_stride stride,
@@ -40,6 +41,30 @@ void tgi_loops_print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
         b->place == TGI_PLACE_PARAM || b->place == TGI_PLACE_RESULT;
     tgi_strbuf_addf(out, "%c%u", letters[b->place],
                     is_numbered ? b->index : tgi_buffer_id_index(buffer));
+}
+
+/* The name that the user gave to the value of a buffer; NULL: none. */
+static const char *name_of(const tgi_loops *loops, const tgi_loop_buffer *b)
+{
+    const tgi_graph *graph = b->graph;
+    tgi_ref node = b->node;
+    if (b->place == TGI_PLACE_PARAM && loops->graph &&
+        b->index < loops->graph->params.n) {
+        graph = loops->graph;
+        node = graph->params.data[b->index].node;
+    }
+    return graph && node ? tgi_graph_node(graph, node)->name : NULL;
+}
+
+void tgi_loops_print_named_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
+                                  tgi_strbuf *out)
+{
+    const char *name = name_of(loops, tgi_loops_buffer(loops, buffer));
+    tgi_loops_print_buffer(loops, buffer, out);
+    if (!name)
+        return;
+    tgi_strbuf_add(out, " ");
+    tgi_quote(name, '\'', out);
 }
 
 /* "offset of 3x192 by 512, 1", "… in s4" */
@@ -116,11 +141,19 @@ static void print_operands(const tgi_inst *inst, tgi_strbuf *out)
         tgi_strbuf_addf(out, "%s%%%u", i ? ", " : " ", inst->operands[i]);
 }
 
-static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
-                       uint32_t number, tgi_strbuf *out)
+/* Ends a line, with the user's line if it is wanted and known. */
+static void end_line(const tgi_kernel_loops *k, tgi_ref node, unsigned flags,
+                     tgi_strbuf *out)
 {
-    static const char *const names[] = {[TGI_INST_CAST] = "cast",
-                                        [TGI_INST_RANDOM] = "random",
+    if (flags & TGI_LOOPS_SOURCE)
+        tgi_site_print(tgi_loops_site(k->graph, node), out);
+    tgi_strbuf_add(out, "\n");
+}
+
+static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
+                       uint32_t number, unsigned flags, tgi_strbuf *out)
+{
+    static const char *const names[] = {[TGI_INST_RANDOM] = "random",
                                         [TGI_INST_INDEX] = "index",
                                         [TGI_INST_IN_RANGE] = "in_range"};
     const tgi_inst *inst = &k->insts.data[number];
@@ -168,7 +201,10 @@ static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
     case TGI_INST_RANDOM:
     case TGI_INST_INDEX:
     case TGI_INST_IN_RANGE:
-        tgi_strbuf_addf(out, "%s %s", names[inst->kind],
+        tgi_strbuf_addf(out, "%s %s",
+                        inst->kind == TGI_INST_CAST
+                            ? tgi_op_table[inst->op].name
+                            : names[inst->kind],
                         dtype_name(inst->dtype));
         print_operands(inst, out);
         if (inst->kind == TGI_INST_INDEX || inst->kind == TGI_INST_IN_RANGE) {
@@ -177,16 +213,16 @@ static void print_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
         }
         break;
     }
-    tgi_strbuf_add(out, "\n");
+    end_line(k, inst->node, flags, out);
 }
 
 static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
-                        unsigned phase, tgi_strbuf *out)
+                        unsigned phase, unsigned flags, tgi_strbuf *out)
 {
     tgi_strbuf_addf(out, "  phase %u\n", phase);
     for (uint32_t i = 1; i < k->insts.n; i++)
         if (k->insts.data[i].phase == phase)
-            print_inst(loops, k, i, out);
+            print_inst(loops, k, i, flags, out);
     for (size_t i = 0; i < k->reductions.n; i++) {
         const tgi_reduction *r = &k->reductions.data[i];
         if (r->phase != phase)
@@ -196,9 +232,10 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
                         r->value);
         if (r->other)
             tgi_strbuf_addf(out, ", %%%u", r->other);
-        tgi_strbuf_add(out, r->is_split          ? ", one result per block\n"
-                            : r->combines_blocks ? ", combines blocks\n"
-                                                 : "\n");
+        tgi_strbuf_add(out, r->is_split          ? ", one result per block"
+                            : r->combines_blocks ? ", combines blocks"
+                                                 : "");
+        end_line(k, r->node, flags, out);
     }
     for (size_t i = 0; i < k->checks.n; i++)
         if (k->checks.data[i].phase == phase)
@@ -216,12 +253,13 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
             tgi_strbuf_addf(out, "%s along %s of ",
                             tgi_op_table[store->epilogue_op].name,
                             store->along_rows ? "rows" : "columns");
-        tgi_strbuf_addf(out, "%%%u\n", store->value);
+        tgi_strbuf_addf(out, "%%%u", store->value);
+        end_line(k, store->node, flags, out);
     }
 }
 
 void tgi_loops_print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
-                            tgi_strbuf *out)
+                            unsigned flags, tgi_strbuf *out)
 {
     tgi_strbuf_addf(out, "kernel %s: %s%s of ", k->name,
                     k->is_straightline ? "straight-line, " : "",
@@ -239,7 +277,7 @@ void tgi_loops_print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
                         loops->memo_params.data[tgi_memo_id_index(k->memo)]);
     tgi_strbuf_add(out, "\n");
     for (unsigned phase = 0; phase < k->n_phases; phase++)
-        print_phase(loops, k, phase, out);
+        print_phase(loops, k, phase, flags, out);
 }
 
 static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
@@ -316,7 +354,7 @@ void tgi_loops_print_step(const tgi_loops *loops, size_t number,
     }
 }
 
-void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
+void tgi_loops_print(const tgi_loops *loops, unsigned flags, tgi_strbuf *out)
 {
     static const char *const places[] = {
         [TGI_PLACE_PARAM] = "parameter",
@@ -331,7 +369,10 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
     for (uint32_t i = 0; i < loops->buffers.n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         tgi_strbuf_add(out, "buffer ");
-        tgi_loops_print_buffer(loops, tgi_buffer_id_from(i), out);
+        if (flags & TGI_LOOPS_SOURCE)
+            tgi_loops_print_named_buffer(loops, tgi_buffer_id_from(i), out);
+        else
+            tgi_loops_print_buffer(loops, tgi_buffer_id_from(i), out);
         tgi_strbuf_addf(out, ": %s, ", places[b->place]);
         tgi_dim_print(loops->dims, b->count, out);
         tgi_strbuf_addf(out, " %s\n", dtype_name(b->dtype));
@@ -339,7 +380,7 @@ void tgi_loops_print(const tgi_loops *loops, tgi_strbuf *out)
     for (size_t i = 0; i < loops->steps.n; i++) {
         const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, i);
         if (kernel)
-            tgi_loops_print_kernel(loops, kernel, out);
+            tgi_loops_print_kernel(loops, kernel, flags, out);
         else
             tgi_loops_print_step(loops, i, out);
     }

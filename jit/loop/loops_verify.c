@@ -189,6 +189,11 @@ static tg_status verify_inst(const tgi_loops *loops, const tgi_kernel_loops *k,
                 "operand dtype mismatch", i);
         REQUIRE(inst->kind == TGI_INST_CAST || has_dim(loops, inst->dim),
                 "undefined extent", i);
+        REQUIRE(inst->kind != TGI_INST_CAST || inst->op == TGI_OP_CAST ||
+                    (inst->op == TGI_OP_BITCAST &&
+                     tgi_dtype_bytes(inst->type) ==
+                         tgi_dtype_bytes(inst->dtype)),
+                "neither a cast nor a bitcast", i);
         break;
     case TGI_INST_EXTENT:
         REQUIRE(has_dim(loops, inst->dim), "undefined extent", i);

@@ -3,10 +3,14 @@
  * image_debug.c - gdb's JIT interface and perf's map file.
  *
  * gdb searches __jit_debug_register_code and __jit_debug_descriptor in the
- * symbol tables of all files of the process, including hidden symbols, so that
- * it finds ours in addition to LLVM's. Ours are hidden: exported ones could
- * preempt those of another library, or be preempted. In a stripped library, gdb
- * finds them only with separate debug symbols.
+ * symbol tables of each file of the process, so that it finds ours in addition
+ * to LLVM's. They are exported, because a stripped library has no other symbols.
+ *
+ * Exported names can preempt those of another library, or be preempted, and then
+ * two libraries would change one list under two locks. Ours are not preempted,
+ * as they are protected: this library binds to its own. They do not preempt
+ * those of LLVM either: they have a version of their own (libtgjit.map), and
+ * references inside libLLVM name the version of libLLVM.
  */
 #include "object/image_debug.h"
 
@@ -21,6 +25,7 @@
 #include "base/at_fork.h"
 #include "base/error.h"
 #include "base/strbuf.h"
+#include "object/jitdump.h"
 
 static atomic_uint enabled; /* TGI_DEBUG_* */
 
@@ -28,14 +33,17 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 TGI_LOCK_ACROSS_FORK(&lock, (void)0)
 
-void tgi_image_debug_enable(unsigned what)
+void tgi_image_debug_enable(unsigned what, const char *directory)
 {
+    if (what & TGI_DEBUG_JITDUMP)
+        tgi_jitdump_enable(directory);
     atomic_fetch_or(&enabled, what);
 }
 
 bool tgi_image_debug_shows_lines(void)
 {
-    return atomic_load_explicit(&enabled, memory_order_relaxed) & TGI_DEBUG_GDB;
+    return atomic_load_explicit(&enabled, memory_order_relaxed) &
+           (TGI_DEBUG_GDB | TGI_DEBUG_JITDUMP);
 }
 
 /* -- gdb ------------------------------------------------------------------- */
@@ -56,8 +64,10 @@ typedef struct jit_descriptor {
     jit_code_entry *relevant_entry, *first_entry;
 } jit_descriptor;
 
-extern jit_descriptor __jit_debug_descriptor;
-void __jit_debug_register_code(void);
+#define EXPORTED __attribute__((visibility("protected")))
+
+EXPORTED extern jit_descriptor __jit_debug_descriptor;
+EXPORTED void __jit_debug_register_code(void);
 
 __attribute__((used)) jit_descriptor __jit_debug_descriptor = {
     .version = 1, .action_flag = JIT_NOACTION};
@@ -196,7 +206,7 @@ static tg_status add_to_perf(const tgi_object *object, const void *code)
     return has_failed ? tgi_error_memory() : TG_OK;
 }
 
-/* -- Both ------------------------------------------------------------------ */
+/* -- All ------------------------------------------------------------------ */
 
 tg_status tgi_image_debug_add(const tgi_object *object, const void *code,
                               tgi_image_debug **out_entry)
@@ -205,6 +215,8 @@ tg_status tgi_image_debug_add(const tgi_object *object, const void *code,
     const unsigned what = atomic_load_explicit(&enabled, memory_order_relaxed);
     if (what & TGI_DEBUG_PERF)
         TGI_TRY(add_to_perf(object, code));
+    if (what & TGI_DEBUG_JITDUMP)
+        TGI_TRY(tgi_jitdump_add(object, code));
     if (what & TGI_DEBUG_GDB)
         TGI_TRY(add_to_gdb(object, code, out_entry));
     return TG_OK;

@@ -10,6 +10,8 @@
  * perf: one line per function in /tmp/perf-PID.map, which perf report reads.
  * Lines are never removed; for reused addresses the last line is valid. I/O
  * errors are ignored.
+ *
+ * jitdump: the code and its lines, for perf annotate (jitdump.h).
  */
 #ifndef TGI_IMAGE_DEBUG_H
 #define TGI_IMAGE_DEBUG_H
@@ -17,10 +19,11 @@
 #include "object/elf_reader.h"
 #include "tgjit/base.h"
 
-enum { TGI_DEBUG_GDB = 1, TGI_DEBUG_PERF = 2 };
+enum { TGI_DEBUG_GDB = 1, TGI_DEBUG_PERF = 2, TGI_DEBUG_JITDUMP = 4 };
 
-/* Enables tools, for images that the process loads from now on. */
-void tgi_image_debug_enable(unsigned what);
+/* Enables tools, for images that the process loads from now on. A jitdump file
+   is written to `directory`. */
+void tgi_image_debug_enable(unsigned what, const char *directory);
 
 /* True if an enabled tool can show debug information. */
 bool tgi_image_debug_shows_lines(void);

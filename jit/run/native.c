@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 #include "base/live.h"
 #include "memory/memory_plan.h"
@@ -533,6 +534,21 @@ static tg_status finish_run(tgi_native *native)
     return TG_OK;
 }
 
+/* Runs the entry on a team, of fewer threads if other processes have CPUs. */
+static void run_paced(tgi_native *native, tgi_entry *entry)
+{
+    tgi_pacer *pacer = &native->pacer;
+    const int n_max = tgi_team_size(native->n_threads);
+    const uint32_t n_before = tgi_team_preemptions();
+    const uint64_t begin = pacer->is_active ? tgi_clock_ns() : 0;
+    tgi_team_run(entry, &native->frame, tgi_pacer_threads(pacer, n_max));
+    const uint32_t n_preempted = tgi_team_preemptions() - n_before;
+    if (n_preempted || begin) {
+        const uint64_t end = tgi_clock_ns();
+        tgi_pacer_add(pacer, n_max, end, begin ? end - begin : 0, n_preempted);
+    }
+}
+
 static inline tg_status run_entry(tgi_native *native, tgi_entry *entry)
 {
     native->frame.failed_check = 0;
@@ -542,7 +558,7 @@ static inline tg_status run_entry(tgi_native *native, tgi_entry *entry)
     if (native->n_threads == 1)
         entry(&native->frame, 0, 1);
     else
-        tgi_team_run(entry, &native->frame, tgi_team_size(native->n_threads));
+        run_paced(native, entry);
     if (native->memos)
         update_memos(native, native->frame.failed_check != 0);
     return finish_run(native);

@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "program.h"
+#include "run/pacer.h"
 #include "runtime/memory_packing.h"
 #include "runtime/unbounded_stack.h"
 
@@ -22,6 +23,7 @@ struct tgi_native {
     int64_t bytes, peak_bytes;
     tgi_memory_budget budget; /* all memory in use, and its limit */
     int n_threads;            /* profitable */
+    tgi_pacer pacer;          /* fewer of them on a busy machine */
 
     /* Staging buffers of results that must not be written during the run:
        those that are NULL, overlap a parameter, or may be written by a call

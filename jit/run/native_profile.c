@@ -83,10 +83,9 @@ static void add_op(tgi_strbuf *ops, bool *seen, int op)
 static void add_ops(tgi_strbuf *ops, bool *seen, const tgi_kernel_loops *k)
 {
     for (size_t i = 1; i < k->insts.n; i++)
-        if (k->insts.data[i].kind == TGI_INST_OP)
+        if (k->insts.data[i].kind == TGI_INST_OP ||
+            k->insts.data[i].kind == TGI_INST_CAST)
             add_op(ops, seen, k->insts.data[i].op);
-        else if (k->insts.data[i].kind == TGI_INST_CAST)
-            add_op(ops, seen, TGI_OP_CAST);
         else if (k->insts.data[i].kind == TGI_INST_RANDOM)
             add_op(ops, seen, TGI_OP_RANDOM_BITS);
     for (size_t i = 0; i < k->reductions.n; i++)

@@ -28,4 +28,9 @@ int tgi_team_size(int wanted);
  */
 void tgi_team_run(tgi_entry *entry, tgi_frame *frame, int n_threads);
 
+/* Preemptions of the team of this thread, noticed so far: times that one of its
+   threads had lost its CPU to another thread since its last wait that timed
+   out. */
+uint32_t tgi_team_preemptions(void);
+
 #endif /* TGI_TEAM_H */

@@ -6,29 +6,16 @@
  */
 #include "base/fpenv.h"
 
-#if defined(__SSE__) || defined(__aarch64__)
-
-#ifdef __SSE__
-
-#include <xmmintrin.h>
-
-enum { CONTROL = TGI_MXCSR_CONTROL, MODE = TGI_MXCSR_MODE };
-
-static uint32_t read_register(void)
-{
-    return _mm_getcsr();
-}
+#if defined(__SSE__)
 
 static void write_register(uint32_t value)
 {
-    _mm_setcsr(value);
+    __builtin_ia32_ldmxcsr(value);
 }
 
-#else
+#elif defined(__aarch64__)
 
-enum { CONTROL = TGI_FPCR_CONTROL, MODE = TGI_FPCR_MODE };
-
-static uint32_t read_register(void)
+uint32_t tgi_fpenv_read(void)
 {
     uint64_t value;
     __asm__ volatile("mrs %0, fpcr" : "=r"(value));
@@ -41,42 +28,29 @@ static void write_register(uint32_t value)
     __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)value) : "memory");
 }
 
-#endif
-
-static void set_control_bits(uint32_t current, uint32_t wanted)
-{
-    if (((current ^ wanted) & CONTROL) != 0)
-        write_register((current & ~(uint32_t)CONTROL) | (wanted & CONTROL));
-}
-
-uint32_t tgi_fpenv_begin(void)
-{
-    const uint32_t saved = read_register();
-    set_control_bits(saved, MODE);
-    return saved;
-}
-
-void tgi_fpenv_end(uint32_t saved)
-{
-    set_control_bits(read_register(), saved);
-}
-
 #else
 
 #include <fenv.h>
 
-uint32_t tgi_fpenv_begin(void)
+uint32_t tgi_fpenv_nearest(void)
 {
-    const int saved = fegetround();
-    if (saved != FE_TONEAREST)
-        fesetround(FE_TONEAREST);
-    return (uint32_t)saved;
+    return FE_TONEAREST;
 }
 
-void tgi_fpenv_end(uint32_t saved)
+uint32_t tgi_fpenv_read(void)
 {
-    if ((int)saved != FE_TONEAREST)
-        fesetround((int)saved);
+    return (uint32_t)fegetround();
+}
+
+static void write_register(uint32_t value)
+{
+    fesetround((int)value);
 }
 
 #endif
+
+void tgi_fpenv_write(uint32_t mode)
+{
+    const uint32_t control = TGI_FPENV_CONTROL;
+    write_register((tgi_fpenv_read() & ~control) | (mode & control));
+}

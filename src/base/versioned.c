@@ -16,7 +16,10 @@
 #include "tgjit/export.h"
 #include "tgjit/file.h"
 #include "tgjit/function.h"
+#include "tgjit/losses.h"
 #include "tgjit/ops_conv.h"
+#include "tgjit/ops_norm.h"
+#include "tgjit/ops_resize.h"
 #include "tgjit/profile.h"
 #include "tgjit/variable.h"
 

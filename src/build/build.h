@@ -22,6 +22,7 @@ typedef struct tgi_builder {
        tracing, where it decides whether a literal fits a dtype (pass.h). */
     tgi_ref (*fold)(tgi_graph *graph, const tgi_node *node);
     bool no_contraction;
+    bool is_fast; /* ops with a fast form are replaced by it */
     tgi_shape_ref compared[2]; /* `shapes` of the checks added, see tgi_check */
     bool is_target;            /* likewise */
     bool has_error; /* a failure is recorded and must not be overwritten */
@@ -53,6 +54,7 @@ static inline tgi_ref tgi_build_3(tgi_builder *b, tgi_op op, tgi_ref x,
     return tgi_build_elementwise(b, op, (tgi_ref[]){x, y, z}, 3);
 }
 tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype);
+tgi_ref tgi_build_bitcast(tgi_builder *b, tgi_ref x, tg_dtype dtype);
 
 /* -- Plain numbers (build_number.c) ---------------------------------------- */
 
@@ -238,6 +240,10 @@ tgi_ref tgi_build_fail(tgi_builder *b, tg_status status,
 
 /* The axis counted from the front, or -1 and an error. */
 int tgi_build_axis(tgi_builder *b, tgi_ref x, int axis);
+
+/* The axes of x as a bit mask; false and an error if they are invalid. */
+bool tgi_build_axes_mask(tgi_builder *b, tgi_ref x, tg_axes axes,
+                         uint64_t *out_mask);
 
 /* True if x has at least n axes, and n is not negative; else an error. */
 bool tgi_build_check_n_axes(tgi_builder *b, tgi_ref x, int n);

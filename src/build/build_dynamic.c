@@ -192,7 +192,7 @@ tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
     if (!tgi_dtype_is(tgi_graph_node(b->graph, indices)->dtype, TGI_CLASS_INT))
         return tgi_build_fail(b, TG_ERROR_DTYPE, in, 3,
                               "indices need an integer type");
-    if (mode != TG_SCATTER_SET && mode != TG_SCATTER_ADD)
+    if ((int)mode < TG_SCATTER_SET || mode > TG_SCATTER_MIN)
         return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, in, 3,
                               "invalid mode %d", (int)mode);
     if (range != TG_SCATTER_CHECK && range != TG_SCATTER_DROP)
@@ -203,9 +203,11 @@ tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
         return 0;
     in[0] = data[0];
     in[2] = data[1];
-    if (mode == TG_SCATTER_ADD && !tgi_dtype_is(dtype, TGI_CLASS_NUM))
+    const tgi_op op = tgi_scatter_op(mode);
+    if (op && !tgi_dtype_is(dtype, tgi_op_table[op].types))
         return tgi_build_fail(b, TG_ERROR_DTYPE, in, 3,
-                              "needs a numeric type to add");
+                              "needs a numeric type to %s",
+                              tgi_op_table[op].name);
     if (!updates_have_gathered_shape(b, in, axis))
         return tgi_build_fail(b, TG_ERROR_SHAPE, in, 3,
                               "the updates do not have the shape of a gather "

@@ -142,6 +142,8 @@ static tgi_ref contract_to_fma(tgi_builder *b, tgi_op op, const tgi_ref *in,
 tgi_ref tgi_build_elementwise(tgi_builder *b, tgi_op op, const tgi_ref *inputs,
                               size_t n_inputs)
 {
+    if (b->is_fast)
+        op = tgi_op_fast(op);
     const tgi_op_info *info = &tgi_op_table[op];
     tgi_ref in[3];
     bool all_weak = true;
@@ -197,4 +199,28 @@ tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype)
     if (node->dtype == dtype && !tgi_build_weakness(b, x))
         return x;
     return tgi_build_node(b, TGI_OP_CAST, dtype, node->shape, &x, 1, NULL, 0);
+}
+
+tgi_ref tgi_build_bitcast(tgi_builder *b, tgi_ref x, tg_dtype dtype)
+{
+    if (!x)
+        return 0;
+    const tgi_node *node = tgi_graph_node(b->graph, x);
+    if (tgi_build_weakness(b, x))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
+                              "a plain number has no bits; give it a dtype "
+                              "with tg_scalar or tg_cast");
+    if (!tgi_dtype_is_valid(dtype))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
+                              "%d is not an element type", (int)dtype);
+    if (node->dtype == TG_BOOL || dtype == TG_BOOL ||
+        tgi_dtype_bytes(node->dtype) != tgi_dtype_bytes(dtype))
+        return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
+                              "the bits of %s are not those of a %s",
+                              tg_dtype_name((tg_dtype)node->dtype),
+                              tg_dtype_name(dtype));
+    if (node->dtype == dtype)
+        return x;
+    return tgi_build_node(b, TGI_OP_BITCAST, dtype, node->shape, &x, 1, NULL,
+                          0);
 }

@@ -9,9 +9,8 @@
 
 /* -- Reductions ------------------------------------------------------------ */
 
-/* The axes as a bit mask; false and an error if they are invalid for x. */
-static bool axes_mask(tgi_builder *b, tgi_ref x, tg_axes axes,
-                      uint64_t *out_mask)
+bool tgi_build_axes_mask(tgi_builder *b, tgi_ref x, tg_axes axes,
+                         uint64_t *out_mask)
 {
     int rank = tgi_graph_shape(b->graph, x)->rank;
     *out_mask = 0;
@@ -41,7 +40,7 @@ tgi_dim tgi_build_reduced_count(tgi_builder *b, tgi_ref x, tg_axes axes)
 {
     uint64_t mask;
     tgi_dim count = 1;
-    if (!x || !axes_mask(b, x, axes, &mask))
+    if (!x || !tgi_build_axes_mask(b, x, axes, &mask))
         return TGI_DIM_NONE;
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
     for (int i = 0; i < shape->rank; i++)
@@ -81,7 +80,7 @@ static tgi_ref reduce_axes(tgi_builder *b, tgi_op op, tgi_ref x, uint64_t mask,
 tgi_ref tgi_build_reduce(tgi_builder *b, tgi_op op, tgi_ref x, tg_axes axes)
 {
     tgi_attr_axes attr;
-    if (!x || !axes_mask(b, x, axes, &attr.mask))
+    if (!x || !tgi_build_axes_mask(b, x, axes, &attr.mask))
         return 0;
     tgi_ref reduced = reduce_axes(b, op, x, attr.mask, &attr, sizeof(attr));
     if (!reduced || !axes.keep)

@@ -29,6 +29,9 @@ bool tgi_tape_init(tgi_tape *tape, tgi_graph *graph, tg_trace *t,
     /* Contraction must not depend on which extents are known, but whether a
        gradient is a product or a sum of products does. */
     tape->b.no_contraction = true;
+    /* A rule chooses accuracy by its op, not by the function that
+       differentiates. */
+    tape->b.is_fast = false;
     if (!tape->is_active || !tape->gradients || !tape->next) {
         tgi_error_memory();
         tgi_trace_record_error(t);

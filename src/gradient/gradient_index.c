@@ -133,12 +133,88 @@ static tgi_ref is_last_update(tgi_rule *rule, tgi_ref indices, int axis)
                             tgi_rule_shape_of(rule, rank, dims));
 }
 
+/* -- Scatters that combine ------------------------------------------------- */
+
+/* A gather of a value like the result, at the updates, with their shape. */
+static tgi_ref at_updates(tgi_rule *rule, tgi_ref x, tgi_ref indices)
+{
+    const tgi_attr_scatter *attr = rule->node->attr;
+    return tgi_rule_reshape(rule,
+                            tgi_build_gather(rule->b, x, indices,
+                                             (int)attr->axis, TG_GATHER_ZERO),
+                            tgi_rule_node(rule, 2)->shape);
+}
+
+/* Scatters values like the updates into a value like x. */
+static tgi_ref scatter_like(tgi_rule *rule, tgi_ref x, tgi_ref indices,
+                            tgi_ref updates, tg_scatter_mode mode)
+{
+    const tgi_attr_scatter *attr = rule->node->attr;
+    return tgi_build_scatter(rule->b, x, indices, updates, (int)attr->axis,
+                             mode, TG_SCATTER_DROP);
+}
+
+static tgi_ref as_number(tgi_rule *rule, tgi_ref is_true)
+{
+    return tgi_build_cast(rule->b, is_true, rule->node->dtype);
+}
+
+/* Of the largest or smallest: equal shares for x and the updates equal to it.
+   A NaN counts as equal, because the result is NaN, too. */
+static bool add_to_extremes(tgi_rule *rule)
+{
+    tgi_ref x = A, indices = B, updates = C, y = Y;
+    tgi_ref is_x = OR(EQ(x, y), NE(x, x));
+    tgi_ref is_update =
+        OR(EQ(updates, at_updates(rule, y, indices)), NE(updates, updates));
+    tgi_ref first = as_number(rule, is_x);
+    tgi_ref count = scatter_like(rule, first, indices,
+                                 as_number(rule, is_update), TG_SCATTER_ADD);
+    tgi_ref share = DIV(G, count);
+    return ADD_GRADIENT(0, SELECT(is_x, share, K(0))) &&
+           ADD_GRADIENT(2, SELECT(is_update, at_updates(rule, share, indices),
+                                  K(0)));
+}
+
+/*
+ * Of a product: the product of the other factors. Divided by a factor only if
+ * no factor is 0: the only zero among them gets the product of the nonzero
+ * ones, other zeros get 0.
+ */
+static bool add_to_factors(tgi_rule *rule)
+{
+    tgi_ref x = A, indices = B, updates = C;
+    const tgi_shape_ref shape = rule->node->shape;
+    tgi_ref ones = tgi_rule_broadcast(rule, K(1), shape);
+    if (!ADD_GRADIENT(0, MUL(G, scatter_like(rule, ones, indices, updates,
+                                             TG_SCATTER_MUL))))
+        return false;
+    if (!tgi_rule_wants(rule, 2))
+        return true;
+    tgi_ref is_zero = EQ(x, K(0)), is_zero_update = EQ(updates, K(0));
+    tgi_ref zeros = as_number(rule, is_zero);
+    zeros = scatter_like(rule, zeros, indices, as_number(rule, is_zero_update),
+                         TG_SCATTER_ADD);
+    tgi_ref product = SELECT(is_zero, K(1), x);
+    tgi_ref factors = SELECT(is_zero_update, K(1), updates);
+    product = scatter_like(rule, product, indices, factors, TG_SCATTER_MUL);
+    tgi_ref others = DIV(at_updates(rule, product, indices), factors);
+    tgi_ref other_zeros = SUB(at_updates(rule, zeros, indices),
+                              as_number(rule, is_zero_update));
+    others = SELECT(EQ(other_zeros, K(0)), others, K(0));
+    return tgi_rule_add(rule, 2, MUL(at_updates(rule, G, indices), others));
+}
+
 RULE(scatter)
 {
     const tgi_attr_scatter *attr = rule->node->attr;
     const int axis = (int)attr->axis;
     const bool adds = attr->mode == TG_SCATTER_ADD;
     tgi_builder *b = rule->b;
+    if (attr->mode == TG_SCATTER_MUL)
+        return add_to_factors(rule);
+    if (attr->mode == TG_SCATTER_MAX || attr->mode == TG_SCATTER_MIN)
+        return add_to_extremes(rule);
     if (adds && !ADD_GRADIENT(0, G))
         return false;
     if (adds && !tgi_rule_wants(rule, 2))

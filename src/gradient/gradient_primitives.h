@@ -14,14 +14,14 @@
  * argument is evaluated, and so forward values are saved, only if that gradient
  * is needed.
  *
- * Operands are evaluated from left to right, which C does not guarantee, so
- * that the order of nodes does not depend on the compiler.
- *
- * ADD and SUB do not contract (see tgi_tape_init): a rule uses FMA explicitly.
+ * The operations are those of build_formula.h. ADD and SUB do not contract (see
+ * tgi_tape_init): a rule uses FMA explicitly.
  */
 #ifndef TGI_GRADIENT_PRIMITIVES_H
 #define TGI_GRADIENT_PRIMITIVES_H
 
+#define FORMULA_BUILDER rule->b
+#include "build/build_formula.h"
 #include "gradient/gradient_rule.h"
 
 /* -- Rules ----------------------------------------------------------------- */
@@ -49,58 +49,6 @@
 #define C tgi_rule_input(rule, 2)
 #define X A
 #define K(number) tgi_rule_number(rule, number)
-
-/* -- Operations ------------------------------------------------------------ */
-
-#define BUILD_1(OP, x) tgi_build_1(rule->b, TGI_OP_##OP, x)
-#define BUILD_2(OP, x, y) \
-    IN_ORDER_2(TGI_OP_##OP, x, y, TG_NEW_NAME(tgi_x_), \
-               TG_NEW_NAME(tgi_y_))
-#define BUILD_3(OP, x, y, z) \
-    IN_ORDER_3(TGI_OP_##OP, x, y, z, TG_NEW_NAME(tgi_x_), \
-               TG_NEW_NAME(tgi_y_), TG_NEW_NAME(tgi_z_))
-#define IN_ORDER_2(op, x, y, first, second) \
-    __extension__({ \
-        const tgi_ref first = x; \
-        const tgi_ref second = y; \
-        tgi_build_2(rule->b, op, first, second); \
-    })
-#define IN_ORDER_3(op, x, y, z, first, second, third) \
-    __extension__({ \
-        const tgi_ref first = x; \
-        const tgi_ref second = y; \
-        const tgi_ref third = z; \
-        tgi_build_3(rule->b, op, first, second, third); \
-    })
-
-#define NEG(a) BUILD_1(NEG, a)
-#define SIGN(a) BUILD_1(SIGN, a)
-#define SQRT(a) BUILD_1(SQRT, a)
-#define RSQRT(a) BUILD_1(RSQRT, a)
-#define EXP(a) BUILD_1(EXP, a)
-#define LOG(a) BUILD_1(LOG, a)
-#define SIN(a) BUILD_1(SIN, a)
-#define COS(a) BUILD_1(COS, a)
-#define SINH(a) BUILD_1(SINH, a)
-#define COSH(a) BUILD_1(COSH, a)
-#define ERFC(a) BUILD_1(ERFC, a)
-#define SIGMOID(a) BUILD_1(SIGMOID, a)
-#define ADD(a, b) BUILD_2(ADD, a, b)
-#define SUB(a, b) BUILD_2(SUB, a, b)
-#define MUL(a, b) BUILD_2(MUL, a, b)
-#define DIV(a, b) BUILD_2(DIV, a, b)
-#define MIN(a, b) BUILD_2(MIN, a, b)
-#define MAX(a, b) BUILD_2(MAX, a, b)
-#define POW(a, b) BUILD_2(POW, a, b)
-#define HYPOT(a, b) BUILD_2(HYPOT, a, b)
-#define AND(a, b) BUILD_2(AND, a, b)
-#define OR(a, b) BUILD_2(OR, a, b)
-#define EQ(a, b) BUILD_2(EQ, a, b)
-#define NE(a, b) BUILD_2(NE, a, b)
-#define LT(a, b) BUILD_2(LT, a, b)
-#define LE(a, b) BUILD_2(LE, a, b)
-#define FMA(a, b, c) BUILD_3(FMA, a, b, c)
-#define SELECT(a, b, c) BUILD_3(SELECT, a, b, c)
 
 /* -- Shapes ---------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@ tgi_kernel *tgi_kernel_of(const tgi_graph *graph, const tgi_node *node)
     case TGI_OPCLASS_TERNARY:
         return tgi_kernel_elementwise(node->op, in[0], node->dtype);
     case TGI_OPCLASS_CAST:
-        return tgi_kernel_cast(in[0], node->dtype);
+        return tgi_kernel_cast(node->op, in[0], node->dtype);
     case TGI_OPCLASS_LEAF:
     case TGI_OPCLASS_INDEX:
         return tgi_kernel_index(node->op, node->dtype, in[1]);

@@ -47,7 +47,7 @@ bool tgi_kernel_view(const tgi_graph *graph, const tgi_node *node,
 /* kernel_elementwise.c: tables generated from op.def and the recipes */
 tgi_kernel *tgi_kernel_elementwise(int op, int in_dtype, int out_dtype);
 /* kernel_cast.c */
-tgi_kernel *tgi_kernel_cast(int from, int to);
+tgi_kernel *tgi_kernel_cast(int op, int from, int to);
 /* kernel_index.c: IOTA, EXTENT and class INDEX */
 tgi_kernel *tgi_kernel_index(int op, int dtype, int index_dtype);
 /* kernel_gather.c */

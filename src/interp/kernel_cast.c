@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_cast.c - kernels of CAST: a table by source and destination dtype.
+ * kernel_cast.c - kernels of CAST and BITCAST: tables by source and destination
+ * dtype.
  */
 #include "interp/kernel.h"
 #include "interp/kernel_rows.h"
@@ -18,13 +19,21 @@ static tg_status run_loop(const tgi_kernel_args *args, tgi_inner_loop *loop)
 #define TEMPLATE "interp/kernel_cast_type.h"
 #include "recipe/recipe_each.h"
 
-static tgi_kernel *const *const tables[TGI_DTYPES] = {
-#define DTYPE(ID, ...) [TG_##ID] = kernels_##ID,
+static tgi_kernel *const *const casts[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = casts_##ID,
 #include "base/dtype.def"
 #undef DTYPE
 };
 
-tgi_kernel *tgi_kernel_cast(int from, int to)
+static tgi_kernel *const *const bitcasts[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = bitcasts_##ID,
+#include "base/dtype.def"
+#undef DTYPE
+};
+
+tgi_kernel *tgi_kernel_cast(int op, int from, int to)
 {
-    return tables[from] ? tables[from][to] : NULL;
+    tgi_kernel *const *table =
+        op == TGI_OP_BITCAST ? bitcasts[from] : casts[from];
+    return table ? table[to] : NULL;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_scatter.c - kernel of SCATTER: copies x, then sets or adds the slice
- * of each index, in row-major order of the indices. With CHECK, all indices are
- * checked before anything is written.
+ * kernel_scatter.c - kernel of SCATTER: copies x, then sets the slice of each
+ * index or combines it with the update, in row-major order of the indices. With
+ * CHECK, all indices are checked before anything is written.
  */
 #include "base/error.h"
 #include "interp/kernel.h"
@@ -12,7 +12,7 @@
 
 typedef struct scatter {
     tgi_read_index *read;
-    tgi_kernel *add; /* NULL: slices are set */
+    tgi_kernel *combine; /* NULL: slices are set */
     tgi_view to;     /* the slice of index 0 */
     tgi_view from;   /* any slice of the updates */
     int64_t extent;
@@ -31,8 +31,8 @@ static void scatter_slices(tgi_run run)
         to.data += index * s->stride;
         from.data = run.data[0] + i * run.strides[0];
         const tgi_view in[] = {to, from};
-        if (s->add)
-            s->add(&(tgi_kernel_args){.out = to, .in = in});
+        if (s->combine)
+            s->combine(&(tgi_kernel_args){.out = to, .in = in});
         else
             tgi_view_copy(&to, &from);
     }
@@ -50,8 +50,9 @@ static tg_status run_scatter(const tgi_kernel_args *args)
         .from = tgi_view_without_axes(updates, attr->axis, indices->rank),
         .extent = out->dims[attr->axis],
         .stride = out->strides[attr->axis] * tgi_dtype_bytes(dtype)};
-    if (attr->mode == TG_SCATTER_ADD)
-        s.add = tgi_kernel_elementwise(TGI_OP_ADD, dtype, dtype);
+    const tgi_op op = tgi_scatter_op(attr->mode);
+    if (op)
+        s.combine = tgi_kernel_elementwise(op, dtype, dtype);
     if (attr->range == TG_SCATTER_CHECK)
         TGI_TRY(tgi_indices_check(args->node, indices, s.extent));
     tgi_kernel_begin_update(args);

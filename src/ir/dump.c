@@ -223,9 +223,11 @@ static void print_scatter(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_scatter *attr = s->node->attr;
     tgi_strbuf_addf(out, " axis=%lld mode=%s range=%s", (long long)attr->axis,
-                    attr->mode == TG_SCATTER_SET   ? "set"
-                    : attr->mode == TG_SCATTER_ADD ? "add"
-                                                   : "?",
+                    attr->mode < TG_SCATTER_SET || attr->mode > TG_SCATTER_MIN
+                        ? "?"
+                    : attr->mode == TG_SCATTER_SET
+                        ? "set"
+                        : tgi_op_table[tgi_scatter_op(attr->mode)].name,
                     attr->range == TG_SCATTER_CHECK  ? "check"
                     : attr->range == TG_SCATTER_DROP ? "drop"
                                                      : "?");
@@ -362,12 +364,25 @@ static void print_target(const tgi_node *node, tgi_ref ref, tgi_strbuf *out)
     }
 }
 
-static void print_site(tg_site site, unsigned flags, tgi_strbuf *out)
+static const char *base_name(const char *file)
 {
-    if (!(flags & TGI_DUMP_SITES) || !site.file)
+    const char *slash = strrchr(file, '/');
+    return slash ? slash + 1 : file;
+}
+
+void tgi_site_print_calls(const tgi_site_chain *site, tgi_strbuf *out)
+{
+    for (; site && site->caller; site = site->caller)
+        tgi_strbuf_addf(out, " in %s, called at %s:%d", site->function,
+                        base_name(site->caller->file), site->caller->line);
+}
+
+void tgi_site_print(const tgi_site_chain *site, tgi_strbuf *out)
+{
+    if (!site || !site->file)
         return;
-    const char *slash = strrchr(site.file, '/');
-    tgi_strbuf_addf(out, " ; %s:%d", slash ? slash + 1 : site.file, site.line);
+    tgi_strbuf_addf(out, " ; %s:%d", base_name(site->file), site->line);
+    tgi_site_print_calls(site, out);
 }
 
 static void print_node(const tgi_graph_list *list, const tgi_graph *graph,
@@ -384,7 +399,8 @@ static void print_node(const tgi_graph_list *list, const tgi_graph *graph,
     tgi_regions_print(list, node, out);
     print_refs(node->inputs, node->n_inputs, out);
     tgi_attr_print(graph, node, out);
-    print_site(tgi_node_site(node), flags, out);
+    if (flags & TGI_DUMP_SITES)
+        tgi_site_print(node->site, out);
     tgi_strbuf_add(out, "\n");
 }
 
@@ -404,7 +420,9 @@ static void print_check(const tgi_graph *graph, const tgi_check *check,
     }
     tgi_strbuf_add(out, " ");
     tgi_quote(check->what ? check->what : "", '"', out);
-    print_site((tg_site){check->file, check->line}, flags, out);
+    if (flags & TGI_DUMP_SITES)
+        tgi_site_print(
+            &(tgi_site_chain){.file = check->file, .line = check->line}, out);
     tgi_strbuf_add(out, "\n");
 }
 

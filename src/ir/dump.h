@@ -16,6 +16,12 @@ void tgi_graph_dump_dot(const tgi_graph *graph, tgi_strbuf *out);
 /* "f32[64,?0]", for dumps and messages. */
 void tgi_type_print(const tgi_graph *graph, tgi_ref ref, tgi_strbuf *out);
 
+/* " in square, called at a.c:30 in norm, called at …": the calls through which a
+   line is reached, or nothing. */
+void tgi_site_print_calls(const tgi_site_chain *site, tgi_strbuf *out);
+/* " ; a.c:12" and the calls; nothing for NULL. File names have no folder. */
+void tgi_site_print(const tgi_site_chain *site, tgi_strbuf *out);
+
 /* -- Shared by both formats ------------------------------------------------ */
 
 /*

@@ -568,6 +568,15 @@ bool tgi_graph_is_root(const tgi_graph *graph, const tgi_node *node)
     }
 }
 
+tgi_op tgi_scatter_op(int64_t mode)
+{
+    static const tgi_op ops[] = {
+        [TG_SCATTER_SET] = TGI_OP_NONE, [TG_SCATTER_ADD] = TGI_OP_ADD,
+        [TG_SCATTER_MUL] = TGI_OP_MUL,  [TG_SCATTER_MAX] = TGI_OP_MAX,
+        [TG_SCATTER_MIN] = TGI_OP_MIN};
+    return ops[mode];
+}
+
 /* -- Results --------------------------------------------------------------- */
 
 bool tgi_graph_add_result(tgi_graph *graph, tgi_ref ref)

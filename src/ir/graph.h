@@ -87,6 +87,9 @@ typedef struct tgi_attr_scatter {
     int64_t range; /* tg_scatter_range */
 } tgi_attr_scatter;
 
+/* The op that combines an element with an update; TGI_OP_NONE: SET. */
+tgi_op tgi_scatter_op(int64_t mode);
+
 typedef struct tgi_attr_matmul {
     int64_t flags; /* tg_matmul_flags */
 } tgi_attr_matmul;

@@ -12,7 +12,8 @@ enum {
     COMMUTATIVE = TGI_FLAG_COMMUTATIVE,
     ORDERED = TGI_FLAG_ORDERED,
     EFFECT = TGI_FLAG_EFFECT,
-    MAY_FAIL = TGI_FLAG_MAY_FAIL
+    MAY_FAIL = TGI_FLAG_MAY_FAIL,
+    FAST = TGI_FLAG_FAST
 };
 
 /* -- The table ------------------------------------------------------------- */

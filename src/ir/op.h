@@ -63,7 +63,8 @@ enum {
     TGI_FLAG_COMMUTATIVE = 1,
     TGI_FLAG_ORDERED = 2,
     TGI_FLAG_EFFECT = 4,
-    TGI_FLAG_MAY_FAIL = 8
+    TGI_FLAG_MAY_FAIL = 8,
+    TGI_FLAG_FAST = 16
 };
 
 typedef struct tgi_op_info {
@@ -89,6 +90,12 @@ static inline bool tgi_op_is_elementwise(int op)
 static inline bool tgi_op_has(int op, unsigned flags)
 {
     return (tgi_op_table[op].flags & flags) != 0;
+}
+
+/* The op that takes the place of `op` in functions of fast accuracy. */
+static inline tgi_op tgi_op_fast(tgi_op op)
+{
+    return op + 1 < TGI_OPS && tgi_op_has(op + 1, TGI_FLAG_FAST) ? op + 1 : op;
 }
 
 #endif /* TGI_OP_H */

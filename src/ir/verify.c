@@ -335,7 +335,7 @@ static bool verify_result(tgi_verifier *v)
 /* Rules by op, selected by class; an op without a rule does not compile. */
 #define RULE_LEAF(name) verify_##name
 #define RULE_UNARY(name) tgi_verify_elementwise
-#define RULE_CAST(name) tgi_verify_elementwise
+#define RULE_CAST(name) tgi_verify_##name
 #define RULE_BINARY(name) tgi_verify_elementwise
 #define RULE_TERNARY(name) tgi_verify_elementwise
 #define RULE_VIEW(name) tgi_verify_##name

@@ -30,7 +30,8 @@ bool tgi_verify_fail(const tgi_verifier *v, const char *format, ...)
    are valid. */
 typedef bool tgi_verify_rule(tgi_verifier *v);
 
-tgi_verify_rule tgi_verify_elementwise, tgi_verify_iota, tgi_verify_extent,
+tgi_verify_rule tgi_verify_elementwise, tgi_verify_cast, tgi_verify_bitcast,
+    tgi_verify_iota, tgi_verify_extent,
     tgi_verify_broadcast, tgi_verify_reshape, tgi_verify_transpose,
     tgi_verify_slice, tgi_verify_window, tgi_verify_pad, tgi_verify_concat, tgi_verify_gather,
     tgi_verify_dynamic_slice, tgi_verify_dynamic_update, tgi_verify_scatter,

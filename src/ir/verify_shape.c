@@ -74,6 +74,20 @@ bool tgi_verify_elementwise(tgi_verifier *v)
     return true;
 }
 
+bool tgi_verify_cast(tgi_verifier *v)
+{
+    return tgi_verify_elementwise(v);
+}
+
+bool tgi_verify_bitcast(tgi_verifier *v)
+{
+    const int from = tgi_graph_node(v->graph, v->node->inputs[0])->dtype;
+    if (tgi_dtype_bytes(from) != tgi_dtype_bytes(v->node->dtype) ||
+        !tgi_dtype_is(v->node->dtype, TGI_CLASS_NUM))
+        return tgi_verify_fail(v, "is of a dtype with other bits");
+    return tgi_verify_elementwise(v);
+}
+
 bool tgi_verify_random_bits(tgi_verifier *v)
 {
     for (uint32_t i = 0; i < 2; i++) {
@@ -262,12 +276,13 @@ bool tgi_verify_scatter(tgi_verifier *v)
     const tgi_attr_scatter *attr = v->node->attr;
     const tgi_shape *in = input_shape(v, 0), *updates = input_shape(v, 2);
     tgi_dim dims[2 * TG_MAX_RANK];
-    if (attr->mode < TG_SCATTER_SET || attr->mode > TG_SCATTER_ADD ||
+    if (attr->mode < TG_SCATTER_SET || attr->mode > TG_SCATTER_MIN ||
         attr->range < TG_SCATTER_CHECK || attr->range > TG_SCATTER_DROP)
         return tgi_verify_fail(v, "has invalid mode %lld or range %lld",
                                (long long)attr->mode, (long long)attr->range);
-    if (attr->mode == TG_SCATTER_ADD && v->node->dtype == TG_BOOL)
-        return tgi_verify_fail(v, "adds bools");
+    const tgi_op op = tgi_scatter_op(attr->mode);
+    if (op && !tgi_dtype_is(v->node->dtype, tgi_op_table[op].types))
+        return tgi_verify_fail(v, "combines bools");
     if (tgi_graph_node(v->graph, v->node->inputs[2])->dtype != v->node->dtype)
         return tgi_verify_fail(v, "input 2 has a different dtype");
     if (!check_indices(v, attr->axis) ||

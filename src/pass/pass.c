@@ -7,8 +7,10 @@
  *
  *   inline    first: later passes see one graph, in which extents that are
  *             symbols of a callee may be known
+ *   crop      before shape combines the slices it looks for
  *   shape     removes no-op views, which hide constants and equal operands
  *             from fold and simplify
+ *   distribute after shape, which combines pads; creates constants
  *   fold      creates the constants that simplify looks for
  *   simplify  leaves nodes without users behind
  *   hoist     after simplification, since loops receive the hoisted values

@@ -16,6 +16,7 @@
     X(inline, "inline calls") \
     X(crop, "compute only what slices take") \
     X(shape, "combine and remove views") \
+    X(distribute, "distribute expressions over pieces of concats and pads") \
     X(fold, "fold constants") \
     X(simplify, "simplify elementwise expressions") \
     X(hoist, "move loop-invariant code out of loops") \
@@ -36,8 +37,8 @@ typedef struct tgi_pass {
 extern const tgi_pass tgi_passes[];
 extern const size_t tgi_n_passes;
 
-tgi_pass_run tgi_pass_inline, tgi_pass_crop, tgi_pass_fold, tgi_pass_simplify,
-    tgi_pass_shape, tgi_pass_hoist, tgi_pass_dead;
+tgi_pass_run tgi_pass_inline, tgi_pass_crop, tgi_pass_distribute, tgi_pass_fold,
+    tgi_pass_simplify, tgi_pass_shape, tgi_pass_hoist, tgi_pass_dead;
 
 /*
  * Adds the constant that an elementwise node of scalar constants evaluates to,

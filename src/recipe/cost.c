@@ -246,6 +246,7 @@ typedef struct counter {
     tgi_cost_width width;
     tgi_cost cost;
     uintptr_t n_values;
+    tgi_emitted scaled_by; /* the sum of the last SCALE */
 } counter;
 
 /* A counted value is no address, but its number and these bits. */
@@ -279,6 +280,21 @@ static tgi_emitted count_constant(tgi_emitter *base, tg_dtype dtype,
     return add_value((counter *)base, 0);
 }
 
+/* Without AVX-512, tgi_emit_scale: a product with each factor, unless x is the
+   constant 1, and four operations to make the factors, once for a sum. */
+static tgi_cost count_scale(counter *c, tgi_cost simple, bool has_varying_x,
+                            tgi_emitted sum)
+{
+    enum { FACTORS = 4 };
+    if (c->width == TGI_COST_512)
+        return simple;
+    uint32_t n = has_varying_x ? 2 : 1;
+    if (c->scaled_by != sum)
+        n += FACTORS;
+    c->scaled_by = sum;
+    return (tgi_cost){n * simple.instructions, n * simple.half_cycles};
+}
+
 static tgi_emitted count_primitive(tgi_emitter *base, tgi_primitive primitive,
                                    tg_dtype dtype, tg_dtype other,
                                    const tgi_emitted *operands)
@@ -307,6 +323,8 @@ static tgi_emitted count_primitive(tgi_emitter *base, tgi_primitive primitive,
         return count(c, cost, 0);
     case TGI_PRIMITIVE_SELECT:
         return count(c, varying & 1 ? cost : (tgi_cost){0}, 0);
+    case TGI_PRIMITIVE_SCALE:
+        return count(c, count_scale(c, cost, varying & 1, operands[2]), 0);
     case TGI_PRIMITIVE_REM: /* a - a / b * b */
         cost =
             tgi_cost_add(cost, weigh(classify_multiplication(dtype), c->width));
@@ -368,11 +386,12 @@ tgi_cost tgi_cost_of_op(int op, tg_dtype dtype, unsigned uniform,
     return cost;
 }
 
-tgi_cost tgi_cost_of_cast(tg_dtype from, tg_dtype to, tgi_cost_width width)
+tgi_cost tgi_cost_of_cast(int op, tg_dtype from, tg_dtype to,
+                          tgi_cost_width width)
 {
     counter c;
     init_counter(&c, width);
-    tgi_emit_cast(&c.base, from, to, add_value(&c, VARIES));
+    tgi_emit_cast(&c.base, op, from, to, add_value(&c, VARIES));
     return c.cost;
 }
 

@@ -72,7 +72,9 @@ tgi_cost_width tgi_cost_width_of(unsigned vector_bits);
    third). 0 if the op has no recipe for the type. */
 tgi_cost tgi_cost_of_op(int op, tg_dtype dtype, unsigned uniform,
                         tgi_cost_width width);
-tgi_cost tgi_cost_of_cast(tg_dtype from, tg_dtype to, tgi_cost_width width);
+/* CAST or BITCAST. */
+tgi_cost tgi_cost_of_cast(int op, tg_dtype from, tg_dtype to,
+                          tgi_cost_width width);
 /* One step of a reduction, or of a matmul. */
 tgi_cost tgi_cost_of_step(int op, tg_dtype dtype, tgi_cost_width width);
 /* RANDOM_BITS. */

@@ -16,8 +16,9 @@ static tgi_cost cost_of_elementwise(const tgi_graph *graph,
 {
     const tgi_ref typed = node->inputs[node->op == TGI_OP_SELECT];
     const tg_dtype dtype = (tg_dtype)tgi_graph_node(graph, typed)->dtype;
-    if (node->op == TGI_OP_CAST)
-        return tgi_cost_of_cast(dtype, (tg_dtype)node->dtype, TGI_COST_ASSUMED);
+    if (tgi_op_table[node->op].cls == TGI_OPCLASS_CAST)
+        return tgi_cost_of_cast(node->op, dtype, (tg_dtype)node->dtype,
+                                TGI_COST_ASSUMED);
     unsigned uniform = 0;
     for (uint32_t i = 0; i < node->n_inputs; i++)
         uniform |= is_broadcast_scalar(graph, node->inputs[i]) ? 1u << i : 0;

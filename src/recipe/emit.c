@@ -20,6 +20,8 @@ struct reduction {
     tgi_emit_constant *start, *empty;
 };
 
+typedef tgi_emitted emit_cast(tgi_emitter *e, tgi_emitted x);
+
 #define TEMPLATE "recipe/emit_type.h"
 #include "recipe/recipe_each.h"
 
@@ -63,7 +65,12 @@ tgi_emit_constant *tgi_emit_empty_of(int op, tg_dtype dtype)
     return reduction_of(op, dtype)->empty;
 }
 
-typedef tgi_emitted emit_cast(tgi_emitter *e, tgi_emitted x);
+tgi_emitted tgi_emit_scale(tgi_emitter *e, tg_dtype dtype, tgi_emitted x,
+                           tgi_emitted sum)
+{
+    return dtype == TG_F32 ? part_scale_by_factors_F32(e, x, sum)
+                           : part_scale_by_factors_F64(e, x, sum);
+}
 
 static emit_cast *const *const casts[TGI_DTYPES] = {
 #define DTYPE(ID, ...) [TG_##ID] = casts_##ID,
@@ -71,8 +78,14 @@ static emit_cast *const *const casts[TGI_DTYPES] = {
 #undef DTYPE
 };
 
-tgi_emitted tgi_emit_cast(tgi_emitter *e, tg_dtype from, tg_dtype to,
+static emit_cast *const *const bitcasts[TGI_DTYPES] = {
+#define DTYPE(ID, ...) [TG_##ID] = bitcasts_##ID,
+#include "base/dtype.def"
+#undef DTYPE
+};
+
+tgi_emitted tgi_emit_cast(tgi_emitter *e, int op, tg_dtype from, tg_dtype to,
                           tgi_emitted x)
 {
-    return casts[from][to](e, x);
+    return (op == TGI_OP_BITCAST ? bitcasts : casts)[from][to](e, x);
 }

@@ -77,8 +77,13 @@ typedef tgi_emitted tgi_emit_constant(tgi_emitter *emitter);
 tgi_emit_constant *tgi_emit_start_of(int op, tg_dtype dtype);
 tgi_emit_constant *tgi_emit_empty_of(int op, tg_dtype dtype);
 
-/* A cast. */
-tgi_emitted tgi_emit_cast(tgi_emitter *emitter, tg_dtype from, tg_dtype to,
-                          tgi_emitted x);
+/* SCALE in other primitives, with the same bits, for an emitter that has no
+   instruction for it. */
+tgi_emitted tgi_emit_scale(tgi_emitter *emitter, tg_dtype dtype, tgi_emitted x,
+                           tgi_emitted sum);
+
+/* CAST or BITCAST. */
+tgi_emitted tgi_emit_cast(tgi_emitter *emitter, int op, tg_dtype from,
+                          tg_dtype to, tgi_emitted x);
 
 #endif /* TGI_EMIT_H */

@@ -88,6 +88,7 @@
 #define SELECT(m, a, b) EMIT(SELECT, m, a, b)
 #define FMA(a, b, c) EMIT(FMA, a, b, c)
 #define SQRT(a) EMIT(SQRT, a)
+#define SCALE(x, n, sum) EMIT(SCALE, x, n, sum)
 #define FLOOR(a) EMIT(FLOOR, a)
 #define CEIL(a) EMIT(CEIL, a)
 #define TRUNC(a) EMIT(TRUNC, a)
@@ -110,8 +111,13 @@
 #define IULT(a, b) EMIT(IULT, a, b)
 #define TO_INT(a) EMIT(TO_INT, a)
 #define TO_FLOAT(b) EMIT(TO_FLOAT, b)
-#define CONVERT(TO, a) \
-    e->primitive(e, TGI_PRIMITIVE_CONVERT, DT_CODE, TG_##TO, (tgi_emitted[]){a})
+#define CONVERT(TO, a) CONVERT_FROM(DT_CODE, TG_##TO, a)
+#define CONVERT_FROM(FROM, to, a) \
+    e->primitive(e, TGI_PRIMITIVE_CONVERT, FROM, to, (tgi_emitted[]){a})
+#define FLOAT_OF_BITS(TO, x) \
+    e->primitive(e, TGI_PRIMITIVE_FLOAT_OF, TG_##TO, TG_DTYPE_NONE, \
+                 (tgi_emitted[]){CONVERT_FROM(DT_CODE, INTEGER_CODE, x)})
+#define AS_INTEGER(TO, b) CONVERT_FROM(INTEGER_CODE, TG_##TO, b)
 #define LOOKUP(table, i) \
     e->lookup(e, DT_CODE, CAT4(table_, table, _, DT), \
               sizeof(CAT4(table_, table, _, DT)) / sizeof(T), i)

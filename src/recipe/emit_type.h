@@ -90,17 +90,25 @@ static const struct reduction CAT(reductions_, DT)[TGI_OPS] = {
 
 /* -- Casts ----------------------------------------------------------------- */
 
-#define NAMED(TO) CAT4(cast_, DT, _to_, TO)
+#define NAMED(prefix, TO) CAT4(prefix, DT, _to_, TO)
 #define DTYPE(TO, name, type, cls) \
-    static tgi_emitted NAMED(TO)(tgi_emitter * e, tgi_emitted x) \
+    static tgi_emitted NAMED(cast_, TO)(tgi_emitter * e, tgi_emitted x) \
     { \
         return CAT4(CAST_, CLASS, _, cls)(TO, x); \
+    } \
+    static tgi_emitted NAMED(bitcast_, TO)(EMITTER, tgi_emitted x) \
+    { \
+        return CAT4(BITCAST_, CLASS, _, cls)(TO, x); \
     }
 #include "base/dtype.def"
 #undef DTYPE
-static tgi_emitted (*const CAT(casts_, DT)[TGI_DTYPES])(tgi_emitter *,
-                                                        tgi_emitted) = {
-#define DTYPE(TO, ...) [TG_##TO] = NAMED(TO),
+static emit_cast *const CAT(casts_, DT)[TGI_DTYPES] = {
+#define DTYPE(TO, ...) [TG_##TO] = NAMED(cast_, TO),
+#include "base/dtype.def"
+#undef DTYPE
+};
+static emit_cast *const CAT(bitcasts_, DT)[TGI_DTYPES] = {
+#define DTYPE(TO, ...) [TG_##TO] = NAMED(bitcast_, TO),
 #include "base/dtype.def"
 #undef DTYPE
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recipe_cast.h - recipes of casts: CAST_<from class>_<to class>(TO, x) casts
- * from the current type to the type with ID TO. They are macros because they
- * depend on two types.
+ * from the current type to the type with ID TO, BITCAST_… likewise. They are
+ * macros because they depend on two types.
  */
 #ifndef TGI_RECIPE_CAST_H
 #define TGI_RECIPE_CAST_H
@@ -37,6 +37,30 @@
 #define CAST_FLOAT_UINT(TO, x) \
     SELECT(LE(K(POWER_OF_2(WIDTH_OF(TO))), x), K_OF(TO, -1), \
            SELECT(LT(K(0), x), CONVERT(TO, x), K_OF(TO, 0)))
+
+/*
+ * Bitcasts, between types of one size: BITCAST_<from class>_<to class>(TO, x).
+ * The bits of a NaN depend on the instructions that made it, so all NaNs give
+ * those of the one that is positive and quiet, without payload. Bool takes no
+ * part: its definitions only complete the tables.
+ */
+#define BITCAST_SINT_SINT(TO, x) CONVERT(TO, x)
+#define BITCAST_SINT_UINT BITCAST_SINT_SINT
+#define BITCAST_UINT_SINT BITCAST_SINT_SINT
+#define BITCAST_UINT_UINT BITCAST_SINT_SINT
+#define BITCAST_SINT_FLOAT(TO, x) FLOAT_OF_BITS(TO, x)
+#define BITCAST_UINT_FLOAT BITCAST_SINT_FLOAT
+#define BITCAST_FLOAT_SINT(TO, x) \
+    AS_INTEGER(TO, BITS_OF(SELECT(EQ(x, x), x, K(NAN))))
+#define BITCAST_FLOAT_UINT BITCAST_FLOAT_SINT
+#define BITCAST_FLOAT_FLOAT(TO, x) CONVERT(TO, x)
+#define BITCAST_BOOL_BOOL(TO, x) CONVERT(TO, x)
+#define BITCAST_BOOL_SINT BITCAST_BOOL_BOOL
+#define BITCAST_BOOL_UINT BITCAST_BOOL_BOOL
+#define BITCAST_BOOL_FLOAT BITCAST_BOOL_BOOL
+#define BITCAST_SINT_BOOL BITCAST_BOOL_BOOL
+#define BITCAST_UINT_BOOL BITCAST_BOOL_BOOL
+#define BITCAST_FLOAT_BOOL BITCAST_BOOL_BOOL
 
 #define WIDTH_OF(TO) ((int)(8 * sizeof(scalar_##TO)))
 #define POWER_OF_2(n) __builtin_ldexp(1.0, n)

@@ -94,16 +94,15 @@ RECIPE_1(ERF, x)
 
 /* -- Tails ----------------------------------------------------------------- */
 
-/* e^(x + low) = (power + low_part) 2^n; also returns n + SPLIT_ROUNDER. */
-PART(VALUE, exp_pair, VALUE x, VALUE low, VALUE *low_part, VALUE *sum)
+/* e^(x + low) = (power + low_part) 2^n; returns n + SCALE_ROUNDER, too. */
+PART(VALUE, exp_pair, VALUE x, VALUE low, VALUE *low_part, VALUE *sum, VALUE *n)
 {
-    VALUE n;
-    VALUE r = USE(exp_split_high, x, K(SPLIT_ROUNDER), sum, &n);
+    VALUE r = USE(exp_split_high, x, K(SCALE_ROUNDER), sum, n);
     VALUE line = ADD(r, K(1));
     VALUE lost = SUB(r, SUB(line, K(1)));
     lost = FMA(MUL(r, r), USE(exp_poly, r), lost);
     VALUE power = ADD(line, lost);
-    low = FMA(n, K(LOG_2_LOW), low);
+    low = FMA(*n, K(LOG_2_LOW), low);
     *low_part = FMA(low, power, SUB(lost, SUB(power, line)));
     return power;
 }
@@ -133,16 +132,18 @@ PART(VALUE, tail_product, VALUE a, VALUE a_low, VALUE b, VALUE b_low,
     return product;
 }
 
-/* Q(u) for erfc, t = u - ERFC_CENTRE. */
+/* Q(u) for erfc is LEVEL + t (SLOPE + t terms(t)), t = u - ERFC_CENTRE. */
 #undef ERFC_SHIFT
 #undef ERFC_CENTRE
+#undef ERFC_LEVEL
+#undef ERFC_SLOPE
 #define ERFC_SHIFT (IS(F32) ? 1.25 : 1.5)
 #define ERFC_CENTRE (IS(F32) ? 0.3125 : 0.244140625)
-PART(VALUE, erfc_poly, VALUE t, VALUE *low_part)
+#define ERFC_LEVEL (IS(F32) ? 0x1.ab5d0ep-1 : 0x1.ab97ab3965076p-1)
+#define ERFC_SLOPE (IS(F32) ? 0x1.f04f4p-1 : 0x1.5fbbc858f7f02p0)
+PART(VALUE, erfc_terms, VALUE t)
 {
 #if IS(F32)
-    VALUE level = K(0x1.ab5d0ep-1);
-    VALUE slope = K(0x1.f04f4p-1);
     VALUE p = FMA(t, K(-0x1.654f6p2), K(0x1.3eca56p3));
     p = FMA(t, p, K(-0x1.284036p2));
     p = FMA(t, p, K(-0x1.66f30ep1));
@@ -154,8 +155,6 @@ PART(VALUE, erfc_poly, VALUE t, VALUE *low_part)
     p = FMA(t, p, K(-0x1.c8b5cep-1));
     p = FMA(t, p, K(0x1.4f533ep-4));
 #else
-    VALUE level = K(0x1.ab97ab3965076p-1);
-    VALUE slope = K(0x1.5fbbc858f7f02p0);
     VALUE p = FMA(t, K(-0x1.e3ff8dac2de3p16), K(0x1.a1909b41d31c5p18));
     p = FMA(t, p, K(-0x1.2fd1d78203da6p19));
     p = FMA(t, p, K(0x1.c3596286718c1p18));
@@ -182,9 +181,16 @@ PART(VALUE, erfc_poly, VALUE t, VALUE *low_part)
     p = FMA(t, p, K(-0x1.bf8945aa1d071p-1));
     p = FMA(t, p, K(0x1.f4b8d6bebf2f8p-1));
 #endif
+    return p;
+}
+
+PART(VALUE, erfc_poly, VALUE t, VALUE *low_part)
+{
+    VALUE level = K(ERFC_LEVEL);
+    VALUE slope = K(ERFC_SLOPE);
     VALUE line = FMA(t, slope, level);
     VALUE lost = FMA(t, slope, SUB(level, line));
-    lost = FMA(MUL(t, t), p, lost);
+    lost = FMA(MUL(t, t), USE(erfc_terms, t), lost);
     VALUE poly = ADD(line, lost);
     *low_part = SUB(lost, SUB(poly, line));
     return poly;
@@ -196,27 +202,29 @@ RECIPE_1(ERFC, x)
     VALUE minus = NEG(a);
     VALUE square = MUL(a, minus);
     VALUE square_low = FMA(a, minus, NEG(square));
-    VALUE sum, power_low, residual, poly_low, low_part;
-    VALUE power = USE(exp_pair, square, square_low, &power_low, &sum);
+    VALUE sum, n, power_low, residual, poly_low, low_part;
+    VALUE power = USE(exp_pair, square, square_low, &power_low, &sum, &n);
     VALUE u = USE(inverse_pair, a, K(ERFC_SHIFT), &residual);
     VALUE t = FMA(u, residual, SUB(u, K(ERFC_CENTRE)));
     VALUE poly = USE(erfc_poly, t, &poly_low);
     VALUE product = USE(tail_product, power, power_low, poly, poly_low, u,
                         residual, &low_part);
-    VALUE tail = USE(scale_by_power_of_2, ADD(product, low_part), sum);
+    VALUE tail = SCALE(ADD(product, low_part), n, sum);
     return SELECT(LT(x, K(0)), SUB(K(2), tail), tail);
 }
 
-/* Q(u) for gelu, t = u - GELU_CENTRE. */
+/* Q(u) for gelu is LEVEL + t (SLOPE + t terms(t)), t = u - GELU_CENTRE. */
 #undef GELU_SHIFT
 #undef GELU_CENTRE
+#undef GELU_LEVEL
+#undef GELU_SLOPE
 #define GELU_SHIFT (IS(F32) ? 1.75 : 2.125)
 #define GELU_CENTRE (IS(F32) ? 0.2265625 : 0.1640625)
-PART(VALUE, gelu_poly, VALUE t, VALUE *low_part)
+#define GELU_LEVEL (IS(F32) ? 0x1.2f4bdcp-1 : 0x1.289fcf5baa9fep-1)
+#define GELU_SLOPE (IS(F32) ? 0x1.e57c8p-1 : 0x1.5ad04f8b171a3p0)
+PART(VALUE, gelu_terms, VALUE t)
 {
 #if IS(F32)
-    VALUE level = K(0x1.2f4bdcp-1);
-    VALUE slope = K(0x1.e57c8p-1);
     VALUE p = FMA(t, K(-0x1.8a3b7ap7), K(0x1.ebcf86p7));
     p = FMA(t, p, K(-0x1.177f7p6));
     p = FMA(t, p, K(-0x1.81ccb8p5));
@@ -228,8 +236,6 @@ PART(VALUE, gelu_poly, VALUE t, VALUE *low_part)
     p = FMA(t, p, K(-0x1.baa546p0));
     p = FMA(t, p, K(0x1.c47602p-5));
 #else
-    VALUE level = K(0x1.289fcf5baa9fep-1);
-    VALUE slope = K(0x1.5ad04f8b171a3p0);
     VALUE p = FMA(t, K(-0x1.e5635b3acc756p29), K(0x1.44b17e520819ap31));
     p = FMA(t, p, K(-0x1.773761ff6f16dp31));
     p = FMA(t, p, K(0x1.d4a89303c1a03p30));
@@ -256,9 +262,16 @@ PART(VALUE, gelu_poly, VALUE t, VALUE *low_part)
     p = FMA(t, p, K(-0x1.93da4bf31c59dp0));
     p = FMA(t, p, K(0x1.7092cddece401p0));
 #endif
+    return p;
+}
+
+PART(VALUE, gelu_poly, VALUE t, VALUE *low_part)
+{
+    VALUE level = K(GELU_LEVEL);
+    VALUE slope = K(GELU_SLOPE);
     VALUE line = FMA(t, slope, level);
     VALUE lost = FMA(t, slope, SUB(level, line));
-    lost = FMA(MUL(t, t), p, lost);
+    lost = FMA(MUL(t, t), USE(gelu_terms, t), lost);
     VALUE poly = ADD(line, lost);
     *low_part = SUB(lost, SUB(poly, line));
     return poly;
@@ -271,14 +284,14 @@ RECIPE_1(GELU, x)
     VALUE half = MUL(a, K(-0.5));
     VALUE square = MUL(a, half);
     VALUE square_low = FMA(a, half, NEG(square));
-    VALUE sum, power_low, residual, poly_low, low_part;
-    VALUE power = USE(exp_pair, square, square_low, &power_low, &sum);
+    VALUE sum, n, power_low, residual, poly_low, low_part;
+    VALUE power = USE(exp_pair, square, square_low, &power_low, &sum, &n);
     VALUE u = USE(inverse_pair, a, K(GELU_SHIFT), &residual);
     VALUE t = FMA(u, residual, SUB(u, K(GELU_CENTRE)));
     VALUE poly = USE(gelu_poly, t, &poly_low);
     VALUE product = USE(tail_product, power, power_low, poly, poly_low, u,
                         residual, &low_part);
     VALUE scaled = FMA(a, product, MUL(a, low_part));
-    VALUE tail = USE(scale_by_power_of_2, scaled, sum);
+    VALUE tail = SCALE(scaled, n, sum);
     return SELECT(LT(x, K(0)), NEG(tail), SUB(x, tail));
 }

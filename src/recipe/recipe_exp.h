@@ -19,20 +19,12 @@
  */
 
 /* POWER_ROUNDER: with this rounder, power_of_2 of the sum's bits is 2^n. */
-#undef BIAS
 #undef POWER_ROUNDER
 #undef EXP_LOWEST
 #undef EXP_HIGHEST
-#if IS(F32)
-#define BIAS 127
-#define EXP_LOWEST -104
-#define EXP_HIGHEST 89
-#else
-#define BIAS 1023
-#define EXP_LOWEST -746
-#define EXP_HIGHEST 710
-#endif
-#define POWER_ROUNDER (SPLIT_ROUNDER - BIAS)
+#define POWER_ROUNDER (SCALE_ROUNDER - BIAS)
+#define EXP_LOWEST (IS(F32) ? -104 : -746)
+#define EXP_HIGHEST (IS(F32) ? 89 : 710)
 
 /* -- Exponentials ---------------------------------------------------------- */
 
@@ -40,10 +32,10 @@ RECIPE_1(EXP, x)
 {
     VALUE high = USE(at_most, x, K(EXP_HIGHEST));
     VALUE bounded = USE(at_least, high, K(EXP_LOWEST));
-    VALUE sum;
-    VALUE r = USE(exp_split, bounded, K(SPLIT_ROUNDER), &sum);
+    VALUE sum, n;
+    VALUE r = USE(exp_split, bounded, K(SCALE_ROUNDER), &sum, &n);
     VALUE slope = FMA(r, USE(exp_poly, r), K(1));
-    return USE(scale_by_power_of_2, FMA(r, slope, K(1)), sum);
+    return SCALE(FMA(r, slope, K(1)), n, sum);
 }
 
 /* x = n + r, both exact. Polynomial error: f32 2^-28.0, f64 2^-57.3. */
@@ -51,8 +43,9 @@ RECIPE_1(EXP2, x)
 {
     VALUE high = USE(at_most, x, K(IS(F32) ? 129 : 1025));
     VALUE bounded = USE(at_least, high, K(IS(F32) ? -151 : -1076));
-    VALUE sum = ADD(bounded, K(SPLIT_ROUNDER));
-    VALUE r = SUB(bounded, SUB(sum, K(SPLIT_ROUNDER)));
+    VALUE sum = ADD(bounded, K(SCALE_ROUNDER));
+    VALUE n = SUB(sum, K(SCALE_ROUNDER));
+    VALUE r = SUB(bounded, n);
 #if IS(F32)
     VALUE p = FMA(r, K(0x1.3fa206p-13), K(0x1.5f0b82p-10));
     p = FMA(r, p, K(0x1.3b30ap-7));
@@ -71,7 +64,7 @@ RECIPE_1(EXP2, x)
     p = FMA(r, p, K(0x1.ebfbdff82c5a6p-3));
     p = FMA(r, p, K(0x1.62e42fefa39efp-1));
 #endif
-    return USE(scale_by_power_of_2, FMA(r, p, K(1)), sum);
+    return SCALE(FMA(r, p, K(1)), n, sum);
 }
 
 /*
@@ -100,8 +93,8 @@ RECIPE_1(EXPM1, x)
 {
     VALUE high = USE(at_most, x, K(EXP_HIGHEST));
     VALUE bounded = USE(at_least, high, K(IS(F32) ? -20 : -40));
-    VALUE sum;
-    VALUE r = USE(exp_split, bounded, K(POWER_ROUNDER - 1), &sum);
+    VALUE sum, n;
+    VALUE r = USE(exp_split, bounded, K(POWER_ROUNDER - 1), &sum, &n);
     VALUE power = USE(power_of_2, BITS_OF(sum));
     VALUE power_minus_1 = SUB(power, K(0.5));
     VALUE line = FMA(power, r, power_minus_1);
@@ -125,8 +118,8 @@ RECIPE_1(EXPM1, x)
 PART(VALUE, hyperbolic_split, VALUE x, VALUE *power, VALUE *inverse_power)
 {
     VALUE bounded = USE(at_most, x, K(IS(F32) ? 89.5 : 710.5));
-    VALUE sum;
-    VALUE r = USE(exp_split, bounded, K(POWER_ROUNDER - 2), &sum);
+    VALUE sum, n;
+    VALUE r = USE(exp_split, bounded, K(POWER_ROUNDER - 2), &sum, &n);
     *power = USE(power_of_2, BITS_OF(sum));
     INTEGER infinity = KI((2 * BIAS + UINT64_C(1)) << MANTISSA);
     *inverse_power = FLOAT_OF(ISUB(infinity, BITS_OF(*power)));
@@ -188,6 +181,41 @@ RECIPE_1(COSH, x)
     return ADD(half, half);
 }
 
+#if IS(F32)
+/*
+ * Near 0, x + x³ poly(x²), relative error 2^-28.3. Further out, 1 - 2 / (1 + e),
+ * e = e^(2|x|): the quotient is below 0.26, so that its errors have little
+ * weight, and the range reduction 2|x| = n log 2 + 2r needs no low part. The
+ * polynomial is (e^(2r) - 1) / r; its error relative to e^(2r) is 2^-27.2.
+ */
+RECIPE_1(TANH, x)
+{
+    VALUE magnitude = FABS(x);
+    VALUE bounded = USE(at_most, magnitude, K(10));
+    VALUE sum = FMA(bounded, K(0x1.715476p1), K(POWER_ROUNDER));
+    VALUE n = SUB(sum, K(POWER_ROUNDER));
+    VALUE r = FMA(n, K(-0x1.62e43p-2), bounded);
+    VALUE power = USE(power_of_2, BITS_OF(sum));
+    VALUE slope = FMA(r, K(0x1.6d569cp-4), K(0x1.1228fp-2));
+    slope = FMA(r, slope, K(0x1.5554ep-1));
+    slope = FMA(r, slope, K(0x1.5554aep0));
+    slope = FMA(r, slope, K(2));
+    slope = FMA(r, slope, K(2));
+    VALUE denominator = FMA(MUL(power, r), slope, ADD(power, K(1)));
+    VALUE far = SUB(K(1), DIV(K(2), denominator));
+
+    VALUE square = MUL(magnitude, magnitude);
+    VALUE p = FMA(square, K(-0x1.961d8cp-12), K(0x1.39756cp-9));
+    p = FMA(square, p, K(-0x1.07f844p-7));
+    p = FMA(square, p, K(0x1.611b3p-6));
+    p = FMA(square, p, K(-0x1.b98b1p-5));
+    p = FMA(square, p, K(0x1.110d48p-3));
+    p = FMA(square, p, K(-0x1.555544p-2));
+    VALUE near = FMA(MUL(magnitude, square), p, magnitude);
+    VALUE tanh = SELECT(LT(magnitude, K(0.96875)), near, far);
+    return USE(with_sign_of, tanh, x);
+}
+#else
 /*
  * (1 - e) / (1 + e), e = e^(-2|x|). The numerator is -expm1(-2|x|), the
  * denominator 2 - numerator, both with their rounding errors. The rounder sets
@@ -195,17 +223,14 @@ RECIPE_1(COSH, x)
  */
 RECIPE_1(TANH, x)
 {
-    VALUE magnitude = USE(at_most, FABS(x), K(IS(F32) ? 10 : 20));
-    VALUE sum;
+    VALUE magnitude = USE(at_most, FABS(x), K(20));
+    VALUE sum, n;
     VALUE r = USE(exp_split, MUL(magnitude, K(-2)),
-                  K(POWER_ROUNDER + 2 * (BIAS + 1)), &sum);
+                  K(POWER_ROUNDER + 2 * (BIAS + 1)), &sum, &n);
     VALUE power = USE(power_of_2, BITS_OF(sum));
     VALUE power_minus_1 = ADD(power, K(1));
     VALUE line = FMA(power, r, power_minus_1);
     VALUE error = FMA(power, r, SUB(power_minus_1, line));
-#if IS(F32)
-    error = ADD(error, SUB(power, SUB(power_minus_1, K(1))));
-#endif
     error = USE(expm1_poly, power, r, error);
     VALUE numerator = ADD(line, error);
     VALUE numerator_error = SUB(error, SUB(numerator, line));
@@ -221,21 +246,22 @@ RECIPE_1(TANH, x)
     VALUE tanh = FMA(residual, NEG(inverse), quotient);
     return USE(with_sign_of, tanh, x);
 }
+#endif
 
 /* -- Logistic functions ---------------------------------------------------- */
 
 /*
  * 1 / (1 + e^-x) = 2^n / (2^n + e^-r), in which no term is large for either
- * sign of x. Returns 2^n + e^-r and its rounding error; 2^n = first * second.
+ * sign of x. Returns 2^n + e^-r and its rounding error.
  */
-PART(VALUE, logistic_denominator, VALUE r, VALUE first, VALUE second,
-     VALUE *error)
+PART(VALUE, logistic_denominator, VALUE r, VALUE n, VALUE sum, VALUE *error)
 {
     VALUE minus = NEG(r);
     VALUE square = MUL(r, r);
     VALUE poly = USE(exp_poly, minus);
-    VALUE one = FMA(first, second, K(1));
-    VALUE lost = FMA(first, second, SUB(K(1), one));
+    VALUE power = SCALE(K(1), n, sum);
+    VALUE one = ADD(power, K(1));
+    VALUE lost = ADD(power, SUB(K(1), one));
 #if IS(F32)
     VALUE high = ADD(one, minus);
     lost = ADD(lost, SUB(minus, SUB(high, one)));
@@ -256,10 +282,9 @@ PART(VALUE, logistic_denominator, VALUE r, VALUE first, VALUE second,
  */
 PART(VALUE, logistic, VALUE a, VALUE x)
 {
-    VALUE sum, second, error;
-    VALUE r = USE(exp_split, x, K(SPLIT_ROUNDER), &sum);
-    VALUE first = USE(split_power_of_2, sum, &second);
-    VALUE denominator = USE(logistic_denominator, r, first, second, &error);
+    VALUE sum, n, error;
+    VALUE r = USE(exp_split, x, K(SCALE_ROUNDER), &sum, &n);
+    VALUE denominator = USE(logistic_denominator, r, n, sum, &error);
 #if IS(F32)
     VALUE inverse = DIV(K(1), denominator);
     VALUE quotient = MUL(a, inverse);
@@ -269,18 +294,47 @@ PART(VALUE, logistic, VALUE a, VALUE x)
 #else
     VALUE quotient = DIV(a, denominator);
 #endif
-    return MUL(MUL(quotient, first), second);
+    return SCALE(quotient, n, sum);
 }
 
 /* Above this, 1 + e^-x rounds to 1. */
 #undef LOGISTIC_HIGHEST
 #define LOGISTIC_HIGHEST (IS(F32) ? 18 : 38)
 
+#if IS(F32)
+/*
+ * As logistic, but with one rounding more in the denominator: e^-r is
+ * 1 - r poly(r), relative error 2^-27.2. This error matters most where |r| is
+ * largest, near log(2) / 2; there the mantissa of the result is near √2 for
+ * negative x, and its ulp relatively large.
+ */
+RECIPE_1(SIGMOID, x)
+{
+    VALUE high = USE(at_most, x, K(17.5));
+    VALUE bounded = USE(at_least, high, K(EXP_LOWEST));
+    VALUE sum, n;
+    VALUE r = USE(exp_split, bounded, K(SCALE_ROUNDER), &sum, &n);
+    VALUE slope = FMA(r, K(-0x1.6d542p-10), K(0x1.122a2p-7));
+    slope = FMA(r, slope, K(-0x1.5554e2p-5));
+    slope = FMA(r, slope, K(0x1.5554acp-3));
+    slope = FMA(r, slope, K(-0.5));
+    slope = FMA(r, slope, K(1));
+    VALUE power = SCALE(K(1), n, sum);
+    VALUE minus = NEG(r);
+    VALUE denominator = FMA(minus, slope, ADD(power, K(1)));
+    VALUE error = FMA(minus, slope, ADD(power, SUB(K(1), denominator)));
+    VALUE inverse = DIV(K(1), denominator);
+    VALUE residual = FMA(inverse, denominator, K(-1));
+    residual = FMA(inverse, error, residual);
+    return SCALE(FMA(residual, NEG(inverse), inverse), n, sum);
+}
+#else
 RECIPE_1(SIGMOID, x)
 {
     VALUE high = USE(at_most, x, K(LOGISTIC_HIGHEST));
     return USE(logistic, K(1), USE(at_least, high, K(EXP_LOWEST)));
 }
+#endif
 
 /* x sigmoid(x); -0 for -Inf. */
 RECIPE_1(SILU, x)
@@ -303,15 +357,15 @@ RECIPE_1(SOFTPLUS, x)
     MASK small = LT(x, K(IS(F32) ? 0.4375 : 0));
     VALUE reflected = SELECT(small, x, NEG(x));
     VALUE bounded = USE(at_least, reflected, K(EXP_LOWEST));
-    VALUE sum, second, error;
-    VALUE r = USE(exp_split, bounded, K(SPLIT_ROUNDER - 1), &sum);
-    VALUE first = USE(split_power_of_2, sum, &second);
-    VALUE denominator = USE(logistic_denominator, r, first, second, &error);
+    VALUE sum, n, error;
+    VALUE r = USE(exp_split, bounded, K(SCALE_ROUNDER - 1), &sum, &n);
+    n = SUB(n, K(1));
+    VALUE denominator = USE(logistic_denominator, r, n, sum, &error);
     VALUE inverse = DIV(K(1), denominator);
     VALUE residual = FMA(inverse, denominator, K(-1));
     residual = FMA(inverse, error, residual);
 
-    VALUE z = MUL(MUL(inverse, first), second);
+    VALUE z = SCALE(inverse, n, sum);
     VALUE square = MUL(z, z);
 #if IS(F32)
     VALUE p = FMA(square, K(0x1.03ccfep-3), K(0x1.48c3b8p-4));
@@ -330,6 +384,6 @@ RECIPE_1(SOFTPLUS, x)
 #endif
     p = FMA(square, p, K(0x1.5555555555555p-2));
     VALUE scaled = FMA(inverse, FMA(square, p, NEG(residual)), inverse);
-    VALUE log = MUL(ADD(scaled, scaled), first);
-    return FMA(log, second, SELECT(small, K(0), x));
+    VALUE log = SCALE(ADD(scaled, scaled), n, sum);
+    return ADD(log, SELECT(small, K(0), x));
 }

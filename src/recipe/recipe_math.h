@@ -9,3 +9,4 @@
 #include "recipe/recipe_trig.h"
 #include "recipe/recipe_arc.h"
 #include "recipe/recipe_erf.h"
+#include "recipe/recipe_fast.h"

@@ -25,13 +25,13 @@ PART(VALUE, with_sign_of, VALUE magnitude, VALUE sign)
 }
 
 #undef MANTISSA
-#undef SPLIT_ROUNDER
+#undef BIAS
 #if IS(F32)
 #define MANTISSA 23
-#define SPLIT_ROUNDER (0x1.8p23 + 254)
+#define BIAS 127
 #else
 #define MANTISSA 52
-#define SPLIT_ROUNDER (0x1.8p52 + 2046)
+#define BIAS 1023
 #endif
 
 /* 2^n from a biased exponent; the bit above the exponent is the sign, higher
@@ -42,23 +42,22 @@ PART(VALUE, power_of_2, INTEGER exponent)
 }
 
 /*
- * 2^n as a product of two factors, so that multiplying by them overflows and
- * underflows correctly, with one rounding. The argument is n + SPLIT_ROUNDER:
- * its low bits are n + 2 bias, half of which is the biased exponent of the
- * first factor. Adding SPLIT_ROUNDER also rounds a small number to an integer.
+ * SCALE in other primitives, for CPUs without an instruction for it. The low
+ * bits of sum = n + SCALE_ROUNDER are n + 2 BIAS. Half of that is the biased
+ * exponent of the first factor, the rest that of the second. The first product
+ * is exact, so that the second one rounds once. Adding SCALE_ROUNDER to a small
+ * number also rounds it to an integer.
  */
-PART(VALUE, split_power_of_2, VALUE sum, VALUE *second)
+#undef SCALE_ROUNDER
+#undef SCALE_LIMIT
+#define SCALE_ROUNDER ((IS(F32) ? 0x1.8p23 : 0x1.8p52) + 2 * BIAS)
+#define SCALE_LIMIT (IS(F32) ? 200 : 1600)
+PART(VALUE, scale_by_factors, VALUE x, VALUE sum)
 {
-    INTEGER both = BITS_OF(sum);
-    INTEGER first = ISHR(both, KI(1));
-    *second = USE(power_of_2, ISUB(both, first));
-    return USE(power_of_2, first);
-}
-
-PART(VALUE, scale_by_power_of_2, VALUE x, VALUE sum)
-{
-    VALUE second;
-    VALUE first = USE(split_power_of_2, sum, &second);
+    INTEGER exponents = BITS_OF(sum);
+    INTEGER half = ISHR(exponents, KI(1));
+    VALUE second = USE(power_of_2, ISUB(exponents, half));
+    VALUE first = USE(power_of_2, half);
     return MUL(MUL(x, first), second);
 }
 
@@ -76,7 +75,7 @@ PART(VALUE, at_least, VALUE x, VALUE low)
 /* -- Exponentials ---------------------------------------------------------- */
 
 /*
- * Range reduction: x = n log 2 + r, |r| < 0.3466. Returns r and the sum
+ * Range reduction: x = n log 2 + r, |r| < 0.3466. Returns r, n and the sum
  * n + rounder. The rounder is 1.5 2^MANTISSA plus an integer: adding it rounds
  * to an integer, and the low bits of the sum are n plus that integer.
  * exp_split_high omits the term n LOG_2_LOW of r; without it, r is exact in
@@ -98,11 +97,10 @@ PART(VALUE, exp_split_high, VALUE x, VALUE rounder, VALUE *sum, VALUE *n)
     return FMA(*n, log_2, x);
 }
 
-PART(VALUE, exp_split, VALUE x, VALUE rounder, VALUE *sum)
+PART(VALUE, exp_split, VALUE x, VALUE rounder, VALUE *sum, VALUE *n)
 {
-    VALUE n;
-    VALUE high = USE(exp_split_high, x, rounder, sum, &n);
-    return FMA(n, K(LOG_2_LOW), high);
+    VALUE high = USE(exp_split_high, x, rounder, sum, n);
+    return FMA(*n, K(LOG_2_LOW), high);
 }
 
 /*

@@ -92,15 +92,15 @@ RECIPE_2(POW, a, b)
 
     VALUE x = MUL(b, log);
     VALUE x_low = FMA(b, log_low, FMA(b, log, NEG(x)));
-    VALUE sum = FMA(x, inverse_log_2, K(SPLIT_ROUNDER));
-    VALUE n = SUB(sum, K(SPLIT_ROUNDER));
+    VALUE sum = FMA(x, inverse_log_2, K(SCALE_ROUNDER));
+    VALUE n = SUB(sum, K(SCALE_ROUNDER));
     VALUE high = FMA(n, log_2, x);
     VALUE low = FMA(n, log_2_low, x_low);
     VALUE r = ADD(high, low);
     VALUE r_low = SUB(low, SUB(r, high));
     VALUE poly = FMA(MUL(r, r), USE(exp_poly, r), r_low);
     VALUE power = ADD(ADD(r, poly), K(1));
-    power = USE(scale_by_power_of_2, power, sum);
+    power = SCALE(power, n, sum);
     power = SELECT(LT(limit, x), K(INFINITY), power);
     power = SELECT(LT(x, NEG(limit)), K(0), power);
 

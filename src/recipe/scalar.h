@@ -18,6 +18,11 @@
  *
  * Float types only:
  *   FMA SQRT FLOOR CEIL TRUNC ROUND_EVEN FABS SIGN_BIT
+ *   SCALE(x, n, sum)     x 2^n, rounded once, also to denormals, for an integer
+ *                        |n| <= SCALE_LIMIT. sum is n + SCALE_ROUNDER. Unless x
+ *                        is 0, Inf or NaN or n is 0, x 2^(n/2) is normal. If x
+ *                        is NaN, n and sum may be anything; if only n is NaN,
+ *                        so may the result
  *   INTEGER KI(c)        an unsigned integer of the same width, a constant
  *   BITS_OF FLOAT_OF     bit casts
  *   IADD ISUB IMUL       wrap
@@ -33,6 +38,8 @@
  *   CONVERT(TO, x)       between integers wraps, to float rounds; from float to
  *                        integer truncates, and the result must fit
  *   K_OF(TO, c) WIDTH_OF(TO)
+ *   FLOAT_OF_BITS(TO, x) the float TO with the bits of an integer of its size
+ *   AS_INTEGER(TO, b)    an INTEGER as the integer TO of its size
  *
  * PART(type, name, parameters) defines a helper, which recipes call by
  * USE(name, …); TABLE_OF(name, values …) defines a table of constants.
@@ -127,6 +134,7 @@
     _Generic((T)0, float: name##f, default: name)(__VA_ARGS__)
 #define FMA(a, b, c) FUNCTION(fma, a, b, c)
 #define SQRT(a) FUNCTION(sqrt, a)
+#define SCALE(x, n, sum) ((void)(n), USE(scale_by_factors, x, sum))
 #define FLOOR(a) FUNCTION(floor, a)
 #define CEIL(a) FUNCTION(ceil, a)
 #define TRUNC(a) FUNCTION(trunc, a)
@@ -162,5 +170,8 @@
 
 #define CONVERT(TO, a) ((scalar_##TO)(a))
 #define K_OF(TO, c) ((scalar_##TO)(c))
+#define FLOAT_OF_BITS(TO, x) \
+    (((union { T bits; scalar_##TO value; }){.bits = (x)}).value)
+#define AS_INTEGER(TO, b) ((scalar_##TO)(b))
 
 #endif /* TGI_SCALAR_H */

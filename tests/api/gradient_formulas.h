@@ -36,7 +36,7 @@ typedef struct formula {
 extern const formula elementwise_formulas[], shapes_formulas[],
     reductions_formulas[], products_formulas[], networks_formulas[],
     loops_formulas[], training_formulas[], convolutions_formulas[],
-    layers_formulas[];
+    layers_formulas[], functions_formulas[];
 
 /* x * x * x */
 static inline tg_value cube(tg_value x)

@@ -296,6 +296,14 @@ static inline int64_t attribute(const op_case *c, const char *key)
     return numbers[0];
 }
 
+/* 0 if there is none such. */
+static inline int64_t attribute_or_0(const op_case *c, const char *key)
+{
+    char pattern[32];
+    snprintf(pattern, sizeof(pattern), " %s=", key);
+    return strstr(c->attributes, pattern) ? attribute(c, key) : 0;
+}
+
 /* -- Comparing ------------------------------------------------------------- */
 
 static inline double as_double(tg_dtype dtype, const void *element)

@@ -546,3 +546,151 @@ REFUSED(error_of_integers, DTYPE, "mean_absolute_error", "i32[4]",
         AT(tg_mean_absolute_error(i, i)))
 REFUSED(huber_without_delta, INVALID, "huber_loss", "delta",
         AT(tg_huber_loss(x, x, 0)))
+
+/* -- Functions composed of operations -------------------------------------- */
+
+REFUSED(bitcast_to_another_size, DTYPE, "bitcast", "f32 are not those of a f64",
+        AT(tg_bitcast(x, TG_F64)))
+REFUSED(bitcast_of_bool, DTYPE, "bitcast", "bool", AT(tg_bitcast(b, TG_U8)))
+REFUSED(bitcast_of_a_number, DTYPE, "bitcast", "tg_cast",
+        AT(tg_bitcast(1, TG_F32)))
+REFUSED(bitcast_to_nothing, DTYPE, "bitcast", "99",
+        AT(tg_bitcast(x, (tg_dtype)99)))
+REFUSED(is_nan_of_integers, DTYPE, "is_nan", "i32[4]: needs a float type",
+        AT(tg_is_nan(i)))
+REFUSED(copysign_of_integers, DTYPE, "copysign", "float", AT(tg_copysign(i, 1)))
+REFUSED(floormod_of_bools, DTYPE, "floormod", "number", AT(tg_floormod(b, b)))
+REFUSED(mish_of_integers, DTYPE, "mish", "i32[4]", AT(tg_mish(i)))
+REFUSED(elu_of_two_dtypes, DTYPE, "elu", "differ", AT(tg_elu(x, i)))
+REFUSED(flatten_backwards, SHAPE, "flatten", "precedes", AT(tg_flatten(x, 1, 0)))
+REFUSED(squeeze_of_3, SHAPE, "squeeze", "axis 1 is not 1",
+        AT(tg_squeeze(x, TG_AXES(1))))
+REFUSED(squeeze_of_unknown, SHAPE, "squeeze", "name the axes",
+        AT(tg_squeeze(n, TG_ALL_AXES)))
+REFUSED(expand_beyond, SHAPE, "expand_dims", "axis 4",
+        AT(tg_expand_dims(x, 4)))
+REFUSED(reverse_of_missing_axis, SHAPE, "reverse", "2",
+        AT(tg_reverse(x, TG_AXES(2))))
+REFUSED(lengths_of_floats, DTYPE, "reverse_sequence", "integer",
+        AT(tg_reverse_sequence(x, s, 0, 1)))
+REFUSED(lengths_of_another_count, SHAPE, "reverse_sequence", "one length",
+        AT(tg_reverse_sequence(x, i, 0, 1)))
+REFUSED(tile_of_too_few, SHAPE, "tile", "1 numbers", AT(tg_tile(x, TG_DIMS(2))))
+REFUSED(tile_of_negative, INVALID, "tile", "-2",
+        AT(tg_tile(x, TG_DIMS(1, -2))))
+REFUSED(repeat_of_negative, INVALID, "repeat", "-1", AT(tg_repeat(x, -1, 0)))
+REFUSED(pad_from_of_nothing, SHAPE, "pad_from", "empty axis",
+        AT(tg_pad_from(none, 0, 1, 1, TG_PAD_EDGE)))
+REFUSED(pad_from_of_unknown_kind, INVALID, "pad_from", "kind 7",
+        AT(tg_pad_from(x, 0, 1, 1, (tg_pad_kind)7)))
+REFUSED(pad_from_of_negative, SHAPE, "pad_from", "-1",
+        AT(tg_pad_from(x, 0, -1, 1, TG_PAD_WRAP)))
+REFUSED(pad_from_of_two_lists, SHAPE, "pad_from_axes", "1 lows and 2 highs",
+        AT(tg_pad_from_axes(x, TG_DIMS(1), TG_DIMS(1, 1), TG_PAD_WRAP)))
+REFUSED(depth_of_a_matrix, SHAPE, "depth_to_space", "4 axes",
+        AT(tg_depth_to_space(x, 2, 0)))
+REFUSED(depth_that_is_not_divisible, SHAPE, "depth_to_space", "divide",
+        AT(tg_depth_to_space(tg_reshape(x, TG_DIMS(1, 1, 1, 6)), 2, 0)))
+REFUSED(space_that_is_not_divisible, SHAPE, "space_to_depth", "divide",
+        AT(tg_space_to_depth(tg_reshape(x, TG_DIMS(1, 2, 3, 1)), 2, 0)))
+REFUSED(range_without_step, INVALID, "arange", "by 0",
+        AT(tg_arange(TG_F32, 0, 1, 0)))
+REFUSED(range_of_fractions, DTYPE, "arange", "0.5",
+        AT(tg_arange(TG_I32, 0, 1, 0.5)))
+REFUSED(range_of_bools, DTYPE, "arange", "bool", AT(tg_arange(TG_BOOL, 0, 1, 1)))
+REFUSED(range_of_too_many, OVERFLOW, "arange", "too long",
+        AT(tg_arange(TG_F64, 0, 1e300, 1)))
+REFUSED(linspace_of_vectors, SHAPE, "linspace", "scalars",
+        AT(tg_linspace(s, x, 3)))
+REFUSED(eye_of_negative, SHAPE, "eye", "-3", AT(tg_eye(TG_F32, -3, 2, 0)))
+REFUSED(tril_of_a_vector, SHAPE, "tril", "two axes", AT(tg_tril(i, 0)))
+REFUSED(gather_nd_of_floats, DTYPE, "gather_nd", "integer",
+        AT(tg_gather_nd(x, x, 0)))
+REFUSED(gather_nd_of_too_many, SHAPE, "gather_nd", "last axis",
+        AT(tg_gather_nd(x, i, 0)))
+REFUSED(gather_nd_of_unknown_mode, INVALID, "gather_nd", "mode 9",
+        AT(tg_gather_nd_with(x, tg_reshape(i, TG_DIMS(2, 2)), 0,
+                             (tg_gather_mode)9)))
+REFUSED(scatter_nd_of_another_shape, SHAPE, "scatter_nd", "updates",
+        AT(tg_scatter_nd(x, tg_reshape(i, TG_DIMS(2, 2)), x, TG_SCATTER_SET)))
+REFUSED(scatter_of_unknown_mode, INVALID, "scatter", "mode 5",
+        AT(tg_scatter(x, 0, tg_slice(x, 0, 0, 1, 1), 0, (tg_scatter_mode)5)))
+REFUSED(scatter_multiplies_no_bools, DTYPE, "scatter", "to mul",
+        AT(tg_scatter(b, i, b, 0, TG_SCATTER_MUL)))
+REFUSED(take_along_of_another_rank, SHAPE, "take_along_axis", "another rank",
+        AT(tg_take_along_axis(x, i, 0)))
+REFUSED(take_along_of_more, SHAPE, "take_along_axis", "exceed",
+        AT(tg_take_along_axis(x, tg_reshape(i, TG_DIMS(1, 4)), 0)))
+REFUSED(compress_by_a_matrix, SHAPE, "compress", "vector",
+        AT(tg_compress(x, b, 0, 2)))
+REFUSED(nonzero_of_negative, SHAPE, "nonzero", "-1", AT(tg_nonzero(x, -1)))
+REFUSED(resize_of_too_few, SHAPE, "resize", "1 sizes and 2 axes",
+        AT(tg_resize(x, TG_AXES(0, 1), TG_DIMS(2))))
+REFUSED(resize_of_integers, DTYPE, "resize", "float",
+        AT(tg_resize(i, TG_AXES(0), TG_DIMS(2), .mode = TG_RESIZE_LINEAR)))
+REFUSED(resize_by_nothing, INVALID, "resize", "scale -1",
+        AT(tg_resize(x, TG_AXES(0), TG_DIMS(2), .scale = {-1})))
+REFUSED(resize_of_unknown_mode, INVALID, "resize", "mode 8",
+        AT(tg_resize(x, TG_AXES(0), TG_DIMS(2), .mode = (tg_resize_mode)8)))
+REFUSED(sample_of_a_matrix, SHAPE, "grid_sample", "spatial",
+        AT(tg_grid_sample(x, x)))
+REFUSED(sort_of_a_scalar, SHAPE, "sort", "axis 0", AT(tg_sort(s, 0)))
+REFUSED(sort_of_unknown_flags, INVALID, "sort", "flags 2",
+        AT(tg_sort_with(x, 0, 2)))
+REFUSED(top_k_of_more, SHAPE, "top_k", "out of range",
+        AT(tg_top_k(x, 4, 1, NULL)))
+REFUSED(top_k_of_negative, INVALID, "top_k", "-1 elements",
+        AT(tg_top_k(x, -1, 1, NULL)))
+REFUSED(unique_of_negative, SHAPE, "unique", "-1", AT(tg_unique(x, -1).n))
+REFUSED(quantile_beyond_1, INVALID, "quantile", "1.5",
+        AT(tg_quantile(x, 1.5, TG_ALL_AXES)))
+REFUSED(median_of_integers, DTYPE, "median", "float",
+        AT(tg_median(i, TG_ALL_AXES)))
+REFUSED(median_of_nothing, SHAPE, "median", "empty",
+        AT(tg_median(none, TG_AXES(0))))
+REFUSED(logsumexp_of_integers, DTYPE, "logsumexp", "float",
+        AT(tg_logsumexp(i, TG_ALL_AXES)))
+REFUSED(argmax_of_unknown_selection, INVALID, "argmax_axes", "selection 3",
+        AT(tg_argmax_axes(x, TG_ALL_AXES, (tg_arg_select)3)))
+REFUSED(gemm_of_a_larger_c, SHAPE, "gemm", "the product and c",
+        AT(tg_gemm(x, x, tg_broadcast(s, TG_DIMS(3, 2, 2)), 1, 1,
+                   TG_TRANSPOSE_B)))
+REFUSED(gemm_of_another_k, SHAPE, "gemm", "", AT(tg_gemm(x, x, s, 1, 1, 0)))
+REFUSED(rms_norm_of_integers, DTYPE, "rms_norm", "float",
+        AT(tg_rms_norm(i, 1, 1e-5)))
+REFUSED(group_norm_of_5, SHAPE, "group_norm", "2 groups do not divide",
+        AT(tg_group_norm(x, s, s, 2, 1e-5, TG_CHANNELS_LAST)))
+REFUSED(group_norm_of_0, SHAPE, "group_norm", "positive",
+        AT(tg_group_norm(x, s, s, 0, 1e-5, TG_CHANNELS_LAST)))
+REFUSED(local_norm_of_0, SHAPE, "local_response_norm", "positive size, not 0",
+        AT(tg_local_response_norm(x, 0, 1, 1, 1, TG_CHANNELS_LAST)))
+REFUSED(attention_of_vectors, SHAPE, "dot_product_attention", "features",
+        AT(tg_dot_product_attention(n, n, n)))
+REFUSED(attention_of_a_large_mask, SHAPE, "dot_product_attention",
+        "scores and mask",
+        AT(tg_masked_dot_product_attention(
+            x, x, x, tg_broadcast(s, TG_DIMS(2, 2, 2)))))
+REFUSED(class_loss_of_floats, DTYPE, "class_loss", "integer",
+        AT(tg_class_loss(x, n)))
+REFUSED(class_loss_of_other_rows, SHAPE, "class_loss", "label per row",
+        AT(tg_class_loss(x, i)))
+REFUSED(class_loss_of_unknown_reduction, INVALID, "class_loss", "reduction 4",
+        AT(tg_class_loss(x, i, .reduction = (tg_loss_reduction)4)))
+REFUSED(integers_of_floats, DTYPE, "random_integers", "f32",
+        AT(tg_random_integers(1, TG_F32, 0, 2, TG_DIMS(3))))
+REFUSED(integers_that_do_not_fit, INVALID, "random_integers", "u8",
+        AT(tg_random_integers(1, TG_U8, 0, 300, TG_DIMS(3))))
+REFUSED(integers_of_nothing, INVALID, "random_integers", "5",
+        AT(tg_random_integers(1, TG_I32, 5, 5, TG_DIMS(3))))
+REFUSED(truncated_integers, DTYPE, "random_truncated_normal", "i32",
+        AT(tg_random_truncated_normal(1, TG_I32, TG_DIMS(3))))
+REFUSED(bernoulli_of_a_larger_shape, SHAPE, "random_bernoulli", "broadcast",
+        AT(tg_random_bernoulli(1, x, TG_DIMS(2))))
+REFUSED(bernoulli_of_integers, DTYPE, "random_bernoulli", "float",
+        AT(tg_random_bernoulli(1, i, TG_DIMS(4))))
+REFUSED(permutation_of_negative, SHAPE, "random_permutation", "-1",
+        AT(tg_random_permutation(1, -1)))
+REFUSED(categorical_of_a_scalar, SHAPE, "random_categorical", "axis",
+        AT(tg_random_categorical(1, s)))
+REFUSED(gamma_of_integers, DTYPE, "random_gamma", "float",
+        AT(tg_random_gamma(1, i, TG_DIMS(4))))

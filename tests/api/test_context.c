@@ -149,7 +149,8 @@ Test(context, every_pass_can_be_dumped)
     session_begin(&s);
     tg_function *f = traced_once(s.ctx, NULL);
     check_files(&dir, "gelu_like_0.crop.txt\n"
-                      "gelu_like_0.dead.txt\ngelu_like_0.final.txt\n"
+                      "gelu_like_0.dead.txt\ngelu_like_0.distribute.txt\n"
+                      "gelu_like_0.final.txt\n"
                       "gelu_like_0.fold.txt\ngelu_like_0.hoist.txt\n"
                       "gelu_like_0.inline.txt\ngelu_like_0.shape.txt\n"
                       "gelu_like_0.simplify.txt\ngelu_like_0.trace.txt\n");
@@ -190,8 +191,8 @@ Test(context, options_win_over_the_environment)
 {
     setenv("TGJIT_LOG", "debug", 1);
     setenv("TGJIT_EXPLAIN", "retrace", 1);
-    setenv("TGJIT_SKIP_PASSES", "inline,crop,shape,fold,simplify,hoist,dead",
-           1);
+    setenv("TGJIT_SKIP_PASSES",
+           "inline,crop,shape,distribute,fold,simplify,hoist,dead", 1);
     session s;
     session_begin(&s);
     tg_function *f = traced_once(s.ctx, NULL);
@@ -249,8 +250,8 @@ Test(context, options_that_mean_nothing_are_refused)
             "'loud' is not one of off, warn, info, debug, +trace, +pass, "
             "+call, +memory, +jit, +cache, +config");
     REFUSED(skip_passes, "fold, unfold",
-            "'unfold' is not one of inline, crop, shape, fold, simplify, "
-            "hoist, dead, elide-copies, in-place, group");
+            "'unfold' is not one of inline, crop, shape, distribute, fold, "
+            "simplify, hoist, dead, elide-copies, in-place, group");
     REFUSED(explain, "retrace,everything",
             "'everything' is not one of retrace, fusion");
     REFUSED(dump, "graphics",
@@ -260,7 +261,7 @@ Test(context, options_that_mean_nothing_are_refused)
     REFUSED(jit, "", "'' is not one of auto, off, required");
     REFUSED(jit, "off,required",
             "'off,required' is not one of auto, off, required");
-    REFUSED(show_code, "gdb,pref", "'pref' is not one of gdb, perf");
+    REFUSED(show_code, "gdb,pref", "'pref' is not one of gdb, perf, jitdump");
     REFUSED(cache, "on", "'on' is not one of off, ro, rw");
     REFUSED(compile, "lazy", "'lazy' is not one of background, eager");
     REFUSED(vector_bits, 77, "77 is not one of 0, 128, 256, 512");
@@ -283,19 +284,25 @@ Test(context, wrong_environment_variables_are_warned_of_once)
          "'unfold' is not one of inline"},
         {"TGJIT_EXPLAIN", "everything", "'everything' is not one of retrace"},
         {"TGJIT_DUMP", "graphics", "'graphics' is not one of graph"},
-        {"TGJIT_JIT", "of", "'of' is not one of auto, off, required; using "
-                            "auto"},
-        {"TGJIT_COMPILE", "lazy", "'lazy' is not one of background, eager; "
-                                  "using background"},
+        {"TGJIT_JIT", "of",
+         "'of' is not one of auto, off, required; using "
+         "auto"},
+        {"TGJIT_COMPILE", "lazy",
+         "'lazy' is not one of background, eager; "
+         "using background"},
         {"TGJIT_CPU", "penitum", "'penitum' is not one of host"},
-        {"TGJIT_VECTOR_BITS", "77", "'77' is not one of 0, 128, 256, 512; "
-                                    "ignored"},
-        {"TGJIT_SHOW_CODE", "pref", "'pref' is not one of gdb, perf; ignored"},
-        {"TGJIT_THREADS", "-3", "'-3' is not a number from 0 to 2147483647; "
-                                "ignored"},
+        {"TGJIT_VECTOR_BITS", "77",
+         "'77' is not one of 0, 128, 256, 512; "
+         "ignored"},
+        {"TGJIT_SHOW_CODE", "pref",
+         "'pref' is not one of gdb, perf, jitdump; ignored"},
+        {"TGJIT_THREADS", "-3",
+         "'-3' is not a number from 0 to 2147483647; "
+         "ignored"},
         {"TGJIT_CACHE", "on", "'on' is not one of off, ro, rw; using off"},
-        {"TGJIT_CACHE_MAX", "much", "'much' is not a number of bytes, such as "
-                                    "256M; ignored"},
+        {"TGJIT_CACHE_MAX", "much",
+         "'much' is not a number of bytes, such as "
+         "256M; ignored"},
         {"TGJIT_VERIFY", "yes", "'yes' is not a number from 0"},
         {"TGJIT_INSTRUMENT", "memory", "'memory' is not one of address"},
         {"TGJIT_GRAIN", "fine", "'fine' is not a number from 0"},
@@ -344,7 +351,7 @@ static void foldable(tg_trace *t, const tg_value *in, void *user)
 Test(context, passes_can_be_left_out_and_change_no_bits)
 {
     static const char *const skips[] = {
-        "", "fold", "inline,crop,shape,fold,simplify,hoist,dead",
+        "", "fold", "inline,crop,shape,distribute,fold,simplify,hoist,dead",
         "dead, simplify"};
     for (int i = 0; i < 4; i++) {
         tg_context_options options = {.skip_passes = skips[i]};

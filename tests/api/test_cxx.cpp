@@ -119,6 +119,51 @@ static void use_all(tg_trace *t, const tg_value *in, void *user)
     CHECK(tg_##name(operand_of(#name, x), operand_of(#name, x)))
 #define THREE(name) CHECK(tg_##name(operand_of(#name, x), x, x))
     TG_ELEMENTWISE_OPS(ONE, TWO, THREE)
+    TG_ACTIVATIONS(ONE, TWO, THREE)
+    tg_return(t, x);
+}
+
+/* Functions composed of operations; x is f32[2,3]. */
+static void use_functions(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value x = in[0], i = tg_cast(tg_iota(TG_I64, {2, 3}, 1), TG_I32);
+    const int first_axis = 0, last_axis = 1;
+    const tg_axes first = tg_axes_of(1, &first_axis);
+    const tg_axes last = tg_axes_of(1, &last_axis);
+    tg_value parts[3], indices;
+    size_t n = 0;
+    CHECK(tg_bitcast(x, TG_I32));
+    CHECK(tg_flatten(x, 0, 1));
+    CHECK(tg_squeeze(tg_expand_dims(x, 0), first));
+    tg_split(x, 1, parts, 3);
+    CHECK(parts[2]);
+    CHECK(tg_reverse(tg_tile(tg_repeat(x, 2, 0), {1, 2}), last));
+    CHECK(tg_pad_from(x, 1, 1, 1, TG_PAD_WRAP));
+    CHECK(tg_pad_from_axes(x, {1, 1}, {1, 1}, TG_PAD_EDGE));
+    CHECK(tg_linspace(0, tg_scalar(TG_F32, 1), 4));
+    CHECK(tg_tril(tg_add(tg_eye(TG_F32, 2, 3, 0), tg_arange(TG_F32, 0, 3, 1)),
+                  0));
+    CHECK(tg_take_along_axis(x, i, 1));
+    CHECK(tg_put_along_axis(x, i, x, 1, TG_SCATTER_MAX));
+    CHECK(tg_gather_nd_with(x, tg_iota(TG_I32, {4, 2}, 1), 0,
+                            TG_GATHER_CLAMP));
+    CHECK(tg_compress(x, tg_iota(TG_I32, {3}, 0), 1, 2));
+    CHECK(tg_nonzero(x, 4));
+    CHECK(tg_resize(x, last, {5}));
+    CHECK(tg_sort(x, 1));
+    CHECK(tg_top_k(x, 2, 1, &indices));
+    CHECK(tg_unique(x, 4).values);
+    CHECK(tg_median(x, last));
+    CHECK(tg_logsumexp(x, last));
+    CHECK(tg_argmax_axes(x, last, TG_ARG_LAST));
+    CHECK(tg_gemm(x, x, 1, 0.5, 2, TG_TRANSPOSE_B));
+    CHECK(tg_rms_norm(x, 1, 1e-5));
+    CHECK(tg_instance_norm(x, 1, 0, 1e-5));
+    CHECK(tg_dot_product_attention(x, x, x));
+    CHECK(tg_class_loss(x, tg_iota(TG_I32, {2}, 0)));
+    CHECK(tg_random_integers(1, TG_I8, 0, 5, {3}));
+    CHECK(tg_random_gamma(1, 2, {3}));
     tg_return(t, x);
 }
 
@@ -177,6 +222,18 @@ Test(cxx, every_elementwise_operation_has_an_overload)
     tg_context *ctx = tg_context_create(NULL);
     tg_tensor *x = matrix(ctx);
     tg_function *f = tg_function_create(ctx, use_all, NULL, NULL);
+    cr_assert_eq(tg_call(f, {x}, TG_RESULTS()), TG_OK, "%s", tg_error(ctx));
+    tg_function_release(f);
+    tg_tensor_release(x);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
+Test(cxx, functions_have_overloads)
+{
+    tg_context *ctx = tg_context_create(NULL);
+    tg_tensor *x = matrix(ctx);
+    tg_function *f = tg_function_create(ctx, use_functions, NULL, NULL);
     cr_assert_eq(tg_call(f, {x}, TG_RESULTS()), TG_OK, "%s", tg_error(ctx));
     tg_function_release(f);
     tg_tensor_release(x);

@@ -9,7 +9,7 @@
 #include "support/expected_numbers.h"
 #include "support/modes.h"
 
-enum { MAX_VALUES = 10, MAX_FORMULAS = 32 };
+enum { MAX_VALUES = 10, MAX_FORMULAS = 64 };
 
 /* -- Derivatives ----------------------------------------------------------- */
 
@@ -315,3 +315,4 @@ TEST_FILE(loops)
 TEST_FILE(training)
 TEST_FILE(convolutions)
 TEST_FILE(layers)
+TEST_FILE(functions)

@@ -494,7 +494,7 @@ static bool elementwise_case(int op, gradient_case *out)
 {
     const size_t n = sizeof(elementwise_ops) / sizeof(*elementwise_ops);
     const tgi_op_info *info = &tgi_op_table[op];
-    if (!tgi_op_is_elementwise(op) || op == TGI_OP_CAST ||
+    if (!tgi_op_is_elementwise(op) || tgi_op_table[op].cls == TGI_OPCLASS_CAST ||
         op == TGI_OP_SELECT)
         return false;
     *out = (gradient_case){.op = op, .name = "rule", .n_in = info->arity};

@@ -6,7 +6,7 @@
  * with constants (so that constant folding computes it), with all extents
  * unknown, without passes, and with operands swapped if the operation commutes.
  */
-#include "api/op_matrix.h"
+#include "api/op_matrix_functions.h"
 
 #include "interp/kernel.h"
 #include "ir/op.h"
@@ -17,7 +17,10 @@
 static const char *const files[] = {"unary", "binary", "ternary",  "cast",
                                     "leaf",  "view",   "index",    "reduce",
                                     "matmul", "random", "composite",
-                                    "dynamic", "scatter", "conv", "scan"};
+                                    "dynamic", "scatter", "conv", "scan",
+                                    "elementwise", "shapes", "places",
+                                    "images", "order", "reductions",
+                                    "networks"};
 
 /* -- Operations by name ---------------------------------------------------- */
 
@@ -33,15 +36,20 @@ static const elementwise elementwise_ops[] = {
 #define X2(op) {.name = #op, .two = tg_##op##_at},
 #define X3(op) {.name = #op, .three = tg_##op##_at},
     TG_ELEMENTWISE_OPS(X1, X2, X3)
+    TG_ACTIVATIONS(X1, X2, X3)
     X1(relu) X2(softmax_cross_entropy)
     X1(read) X2(assign) X2(assign_add) X2(assign_sub)
 };
 
-typedef tg_value apply_function(const op_case *c, const tg_operand *in);
 
 static tg_value do_cast(const op_case *c, const tg_operand *in)
 {
     return tg_cast_at(in[0], c->out[0].dtype, TG_HERE);
+}
+
+static tg_value do_bitcast(const op_case *c, const tg_operand *in)
+{
+    return tg_bitcast_at(in[0], c->out[0].dtype, TG_HERE);
 }
 
 static tg_value do_constant(const op_case *c, const tg_operand *in)
@@ -85,14 +93,6 @@ static tg_value do_reshape(const op_case *c, const tg_operand *in)
     return tg_reshape_at(in[0], rank, dims, TG_HERE);
 }
 
-static int int_list(const op_case *c, const char *key, int numbers[])
-{
-    int64_t wide[MAX_NUMBERS];
-    const int n = attribute_list(c, key, wide);
-    for (int i = 0; i < n; i++)
-        numbers[i] = (int)wide[i];
-    return n;
-}
 
 static tg_value do_transpose(const op_case *c, const tg_operand *in)
 {
@@ -174,13 +174,6 @@ static tg_value do_scatter(const op_case *c, const tg_operand *in)
                          (tg_scatter_range)attribute(c, "range"), TG_HERE);
 }
 
-static tg_axes axes_of(const op_case *c)
-{
-    int axes[MAX_NUMBERS];
-    const int n = int_list(c, "axes", axes);
-    const tg_axes result = tg_axes_of((size_t)n, axes);
-    return attribute(c, "keep") ? tg_keep(result) : result;
-}
 
 #define DEFINE_REDUCTION(name) \
     static tg_value do_##name(const op_case *c, const tg_operand *in) \
@@ -288,7 +281,7 @@ static const struct {
     apply_function *apply;
 } other_ops[] = {
 #define ROW(name) {#name, do_##name}
-    ROW(cast),        ROW(constant),       ROW(iota),
+    ROW(cast),        ROW(bitcast),        ROW(constant),       ROW(iota),
     ROW(extent),      ROW(broadcast),      ROW(reshape),
     ROW(transpose),   ROW(slice),          ROW(pad),
     ROW(concat),      ROW(gather),         ROW(sum),
@@ -310,6 +303,9 @@ static tg_value apply_named(const op_case *c, const tg_operand *in)
     for (size_t i = 0; i < sizeof(other_ops) / sizeof(*other_ops); i++)
         if (strcmp(other_ops[i].name, c->name) == 0)
             return other_ops[i].apply(c, in);
+    for (const named_function *f = matrix_functions; f->name; f++)
+        if (strcmp(f->name, c->name) == 0)
+            return f->apply(c, in);
     for (size_t i = 0; i < sizeof(elementwise_ops) / sizeof(*elementwise_ops);
          i++) {
         const elementwise *op = &elementwise_ops[i];
@@ -496,9 +492,10 @@ static void run_file(const char *file, way how, share of)
     options.print_callback = keep_printed;
     options.jit = of.jit;
     if (how == NO_PASSES) /* calls that are not inlined are not compiled */
-        options.skip_passes = strcmp(of.jit, "off") == 0
-                                  ? "inline,crop,shape,fold,simplify,hoist,dead"
-                                  : "crop,shape,fold,simplify,dead";
+        options.skip_passes =
+            strcmp(of.jit, "off") == 0
+                ? "inline,crop,shape,distribute,fold,simplify,hoist,dead"
+                : "crop,shape,distribute,fold,simplify,dead";
     tg_context *ctx = tg_context_create(&options);
     swapping = tg_function_create(ctx, swap_arguments, NULL, NULL);
     matrix m = matrix_open(file);
@@ -679,6 +676,7 @@ static void use_macros(tg_trace *t, const tg_value *in, void *user)
 #define USE_2(op) CHECK(op, tg_##op(operand_of(#op, x), operand_of(#op, x)))
 #define USE_3(op) CHECK(op, tg_##op(operand_of(#op, x), x, x))
     TG_ELEMENTWISE_OPS(USE_1, USE_2, USE_3)
+    TG_ACTIVATIONS(USE_1, USE_2, USE_3)
     tg_return(t, x);
 }
 

@@ -53,7 +53,8 @@ static int expected_fma_bytes(const tgi_loops *loops)
                 continue;
             cr_assert(inst->kind == TGI_INST_OP
                           ? recording_of_op(&r, inst->op, inst->type)
-                          : recording_of_cast(&r, inst->type, inst->dtype),
+                          : recording_of_cast(&r, inst->op, inst->type,
+                                              inst->dtype),
                       "%s", r.fault);
             bytes += fma_bytes_of(&r);
         }

@@ -24,7 +24,7 @@ static tg_value apply(const tg_operand *in)
 #define APPLY_UNARY(name) return tg_##name##_at(in[0], TG_HERE)
 #define APPLY_BINARY(name) return tg_##name##_at(in[0], in[1], TG_HERE)
 #define APPLY_TERNARY(name) return tg_##name##_at(in[0], in[1], in[2], TG_HERE)
-#define APPLY_CAST(name) return tg_cast_at(in[0], current.to, TG_HERE)
+#define APPLY_CAST(name) return tg_##name##_at(in[0], current.to, TG_HERE)
 #define APPLY_LEAF(name) break
 #define APPLY_VIEW(name) break
 #define APPLY_INDEX(name) break
@@ -118,7 +118,7 @@ Test(assembly_cost, float_recipes_have_as_many_instructions_as_counted)
         for (int dtype = TG_F32; dtype <= TG_F64; dtype++) {
             const tgi_op_info *info = &tgi_op_table[op];
             /* Bools are packed to bytes, which is not part of the op. */
-            if (!tgi_op_is_elementwise(op) || op == TGI_OP_CAST ||
+            if (!tgi_op_is_elementwise(op) || info->cls == TGI_OPCLASS_CAST ||
                 op == TGI_OP_SELECT || info->result == TGI_RESULT_BOOL ||
                 !tgi_dtype_is(dtype, info->types))
                 continue;
@@ -160,7 +160,7 @@ Test(assembly_cost, casts_and_random_bits_have_as_many_instructions_as_counted)
     for (size_t i = 0; i < sizeof(casts) / sizeof(*casts); i++) {
         const tg_dtype from = (tg_dtype)casts[i][0], to = (tg_dtype)casts[i][1];
         check_count((one_op){TGI_OP_CAST, from, to, false},
-                    tgi_cost_of_cast(from, to, TGI_COST_256));
+                    tgi_cost_of_cast(TGI_OP_CAST, from, to, TGI_COST_256));
     }
     check_count((one_op){.op = TGI_OP_RANDOM_BITS, .dtype = TG_U32},
                 tgi_cost_of_random(TG_U32, TGI_COST_256));

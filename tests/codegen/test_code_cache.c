@@ -209,7 +209,7 @@ Test(code_cache, counts_all_memory_of_its_code)
 
 Test(code_cache, counts_bytes_of_debug_objects)
 {
-    tgi_image_debug_enable(TGI_DEBUG_GDB);
+    tgi_image_debug_enable(TGI_DEBUG_GDB, ".");
     check_counts_all_memory();
 }
 

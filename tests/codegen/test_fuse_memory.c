@@ -186,7 +186,7 @@ static bool fuse_scenario(void)
     cr_assert(good == (loops != NULL));
     if (good) {
         good = tgi_loops_verify(loops) == TG_OK;
-        tgi_loops_print(loops, &text);
+        tgi_loops_print(loops, 0, &text);
     }
     tgi_strbuf_deinit(&text);
     tgi_strbuf_deinit(&explain);

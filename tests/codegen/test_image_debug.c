@@ -66,7 +66,7 @@ Test(image_debug, registers_nothing_unless_requested)
 
 Test(image_debug, gdb_sees_objects_at_their_addresses)
 {
-    tgi_image_debug_enable(TGI_DEBUG_GDB);
+    tgi_image_debug_enable(TGI_DEBUG_GDB, ".");
     tgi_image *image = load_sample();
     const struct jit_code_entry *entry = __jit_debug_descriptor.first_entry;
     cr_assert_eq(__jit_debug_descriptor.version, 1);
@@ -87,7 +87,7 @@ Test(image_debug, gdb_sees_objects_at_their_addresses)
 
 Test(image_debug, the_list_for_gdb_stays_linked_in_any_order)
 {
-    tgi_image_debug_enable(TGI_DEBUG_GDB);
+    tgi_image_debug_enable(TGI_DEBUG_GDB, ".");
     tgi_image *images[5];
     for (int i = 0; i < 5; i++)
         images[i] = load_sample();
@@ -108,7 +108,7 @@ Test(image_debug, the_list_for_gdb_stays_linked_in_any_order)
 Test(image_debug, unwind_tables_are_near_the_code_for_gdb)
 {
     static const unsigned char bytes[16] = {0};
-    tgi_image_debug_enable(TGI_DEBUG_GDB);
+    tgi_image_debug_enable(TGI_DEBUG_GDB, ".");
     object_builder b;
     object_begin_sample(&b);
     const unsigned unwind =
@@ -132,7 +132,7 @@ Test(image_debug, perf_gets_a_line_for_each_function)
     char path[64];
     map_path(path);
     unlink(path);
-    tgi_image_debug_enable(TGI_DEBUG_PERF);
+    tgi_image_debug_enable(TGI_DEBUG_PERF, ".");
     tgi_image *first = load_sample(), *second = load_sample();
 
     char expected[512];
@@ -164,7 +164,7 @@ Test(image_debug, perf_lines_are_not_written_through_a_link)
     map_path(path);
     unlink(path);
     cr_assert_eq(symlink(target, path), 0);
-    tgi_image_debug_enable(TGI_DEBUG_PERF);
+    tgi_image_debug_enable(TGI_DEBUG_PERF, ".");
     tgi_image *image = load_sample();
     struct stat about;
     cr_assert_eq(fstat(file, &about), 0);
@@ -190,7 +190,7 @@ Test(image_debug, reports_out_of_memory)
 {
     char path[64];
     map_path(path);
-    tgi_image_debug_enable(TGI_DEBUG_GDB | TGI_DEBUG_PERF);
+    tgi_image_debug_enable(TGI_DEBUG_GDB | TGI_DEBUG_PERF, ".");
     check_every_fault(load_with_tools);
     unlink(path);
 }

@@ -66,7 +66,7 @@ static compiled_function *function_of(const tgi_image *image, const char *name)
 
 /* -- Against kernels ------------------------------------------------------- */
 
-/* An op for one dtype, or a cast to the dtype `op`. */
+/* An op for one dtype, or a cast or bitcast. */
 typedef struct subject {
     bool is_cast;
     int op;
@@ -91,10 +91,11 @@ static bool subject_of_op(int op, int dtype, subject *out)
     return true;
 }
 
-static subject subject_of_cast(int from, int to)
+static subject subject_of_cast(int op, int from, int to)
 {
-    subject s = {.is_cast = true, .n_operands = 1, .types = {to, from}};
-    snprintf(s.name, sizeof(s.name), "cast_%s_%s",
+    subject s = {
+        .is_cast = true, .op = op, .n_operands = 1, .types = {to, from}};
+    snprintf(s.name, sizeof(s.name), "%s_%s_%s", tgi_op_table[op].name,
              tg_dtype_name((tg_dtype)from), tg_dtype_name((tg_dtype)to));
     return s;
 }
@@ -110,7 +111,8 @@ static void emit(const subject *s)
     if (!s->is_cast && s->op == TGI_OP_SELECT)
         given[0] = tgi_llvm_mask_of_bool(e, operands[0]);
     end_function(s->types[0],
-                 s->is_cast ? tgi_emit_cast(&e->base, (tg_dtype)s->types[1],
+                 s->is_cast ? tgi_emit_cast(&e->base, s->op,
+                                            (tg_dtype)s->types[1],
                                             (tg_dtype)s->types[0], given[0])
                             : tgi_emit_recipe_of(s->op, (tg_dtype)s->types[2])(
                                   &e->base, given));
@@ -132,7 +134,7 @@ static void check_subject(const tgi_image *image, const subject *s)
     }
     tgi_view_init(&args.out, expected, (tg_dtype)s->types[0], 1, &n);
     tgi_kernel *kernel =
-        s->is_cast ? tgi_kernel_cast(s->types[1], s->types[0])
+        s->is_cast ? tgi_kernel_cast(s->op, s->types[1], s->types[0])
                    : tgi_kernel_elementwise(s->op, s->types[1], s->types[0]);
     cr_assert_eq(kernel(&args), TG_OK);
 
@@ -169,7 +171,13 @@ static int each_subject(int dtype, const tgi_image *image,
         }
     for (int to = 1; to < TGI_DTYPES; to++)
         if (tgi_dtype_is_valid(to)) {
-            s = subject_of_cast(dtype, to);
+            s = subject_of_cast(TGI_OP_CAST, dtype, to);
+            act(image, &s);
+            n++;
+            if (dtype == TG_BOOL || to == TG_BOOL ||
+                tgi_dtype_bytes(dtype) != tgi_dtype_bytes(to))
+                continue;
+            s = subject_of_cast(TGI_OP_BITCAST, dtype, to);
             act(image, &s);
             n++;
         }
@@ -290,11 +298,9 @@ static void check_expression(const tgi_image *image, const expression *s)
     }
 }
 
-/* With equal lanes, in one module. */
-static void check_expressions(const expression *expressions, int n,
-                              unsigned lanes)
+/* With equal lanes, in one module, which has begun. */
+static void check_begun(const expression *expressions, int n, unsigned lanes)
 {
-    compiling_begin(&under_way);
     under_way.emitter.lanes = lanes;
     for (int i = 0; i < n; i++)
         emit_expression(&expressions[i]);
@@ -303,6 +309,13 @@ static void check_expressions(const expression *expressions, int n,
         check_expression(image, &expressions[i]);
     tgi_image_release(image);
     compiling_end(&under_way);
+}
+
+static void check_expressions(const expression *expressions, int n,
+                              unsigned lanes)
+{
+    compiling_begin(&under_way);
+    check_begun(expressions, n, lanes);
 }
 
 static tgi_emitted emit_primitive(tgi_emitter *e, tg_dtype dtype, int primitive,
@@ -340,6 +353,81 @@ Test(llvm_emit, primitives_on_float_bits_agree_with_c)
         check_expressions(singles, PRIMITIVES, lanes);
         check_expressions(doubles, PRIMITIVES, lanes);
     }
+    check_nothing_is_alive();
+}
+
+/* -- SCALE ----------------------------------------------------------------- */
+
+static tgi_emitted emit_2(tgi_emitter *e, tg_dtype dtype, int primitive,
+                          tgi_emitted a, tgi_emitted b)
+{
+    return emit_primitive(e, dtype, primitive, (tgi_emitted[]){a, b});
+}
+
+/* x 2^n, where n depends on all bits of y and is near or within the limits, and
+   x is the first operand or, if `is_moderate`, between 1 and 2 in magnitude. */
+static tgi_emitted emit_scale(tgi_emitter *e, tg_dtype dtype, int is_moderate,
+                              const tgi_emitted *in)
+{
+    const bool is_f32 = dtype == TG_F32;
+    const tg_dtype integer = is_f32 ? TG_U32 : TG_U64;
+    const union {
+        float value;
+        uint32_t bits;
+    } single = {0x1.8p23f + 254};
+    const union {
+        double value;
+        uint64_t bits;
+    } element = {0x1.8p52 + 2046};
+    const uint64_t fraction = is_f32 ? 0x807fffff : 0x800fffffffffffff;
+    const uint64_t one = is_f32 ? 0x3f800000 : 0x3ff0000000000000;
+    tgi_emitted x = in[0];
+    if (is_moderate) {
+        x = emit_primitive(e, dtype, TGI_PRIMITIVE_BITS_OF, &x);
+        x = emit_2(e, dtype, TGI_PRIMITIVE_IAND, x,
+                   e->constant(e, integer, fraction));
+        x = emit_2(e, dtype, TGI_PRIMITIVE_IOR, x,
+                   e->constant(e, integer, one));
+        x = emit_primitive(e, dtype, TGI_PRIMITIVE_FLOAT_OF, &x);
+    }
+    tgi_emitted n = emit_primitive(e, dtype, TGI_PRIMITIVE_BITS_OF, &in[1]);
+    n = emit_2(e, dtype, TGI_PRIMITIVE_IMUL, n,
+               e->constant(e, integer, 0x9e3779b97f4a7c15));
+    n = emit_2(e, dtype, TGI_PRIMITIVE_ISHR, n,
+               e->constant(e, integer, is_f32 ? 32 - 9 : 64 - 12));
+    n = emit_2(e, dtype, TGI_PRIMITIVE_ISUB, n,
+               e->constant(e, integer, is_f32 ? 256 : 2048));
+    n = emit_primitive(e, dtype, TGI_PRIMITIVE_TO_FLOAT, &n);
+    const tgi_emitted sum =
+        emit_2(e, dtype, TGI_PRIMITIVE_ADD, n,
+               e->constant(e, dtype, is_f32 ? single.bits : element.bits));
+    return emit_primitive(e, dtype, TGI_PRIMITIVE_SCALE,
+                          (tgi_emitted[]){x, n, sum});
+}
+
+/* By instructions or by factors, whichever the CPU has, of any width. */
+Test(llvm_emit, powers_of_2_scale_with_the_same_bits_on_every_cpu)
+{
+    static const char *const cpus[] = {NULL, "x86-64-v3", "x86-64-v4"};
+    int n = 0;
+    for (int i = 0; i < 3; i++)
+        for (unsigned bits = 128; bits <= 512; bits *= 2)
+            for (int k = 0; k < 8; k++) {
+                static const unsigned lanes[] = {1, 2, 3, 4, 8, 16, 32, 64};
+                expression scales[4];
+                for (int s = 0; s < 4; s++) {
+                    const int dtype = s / 2 ? TG_F64 : TG_F32;
+                    scales[s] = (expression){emit_scale, s % 2, dtype,
+                                             dtype,      dtype, ""};
+                    snprintf(scales[s].name, sizeof(scales[s].name), "scale_%d",
+                             s);
+                }
+                if (!compiling_begin_for(&under_way, cpus[i], bits))
+                    continue;
+                check_begun(scales, 4, lanes[k]);
+                n++;
+            }
+    cr_expect_geq(n, 16);
     check_nothing_is_alive();
 }
 

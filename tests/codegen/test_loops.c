@@ -331,7 +331,7 @@ Test(loops, epilogues_have_their_own_lines)
 {
     tgi_loops *loops = valid_epilogues();
     tgi_strbuf text = {0};
-    tgi_loops_print(loops, &text);
+    tgi_loops_print(loops, 0, &text);
     cr_assert_not_null(strstr(text.text, "= sum along rows of %3"));
     cr_assert_not_null(strstr(text.text, "= reduce_max along columns of %3"));
     tgi_strbuf_deinit(&text);

@@ -21,7 +21,7 @@ static void check_case(const schedule_case *c)
     char path[256];
     fused fu;
     fuse_case(&fu, c);
-    tgi_loops_print(fu.loops, &text);
+    tgi_loops_print(fu.loops, 0, &text);
     print_for(&fu, "sse", &text);
     print_for(&fu, "avx2", &text);
     print_for(&fu, "avx512", &text);

@@ -6,10 +6,12 @@
  */
 #include "run/team.h"
 
+#include <dirent.h>
 #include <fenv.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,6 +43,13 @@ static void configure_openmp(void)
     if (omp_get_thread_limit() < MAX_THREADS)
         cr_skip_test("OMP_THREAD_LIMIT is too low");
 #endif
+}
+
+/* Before the first team. */
+static void wait_passively(void)
+{
+    configure_openmp();
+    setenv("OMP_WAIT_POLICY", "passive", 1);
 }
 
 TestSuite(team, .init = configure_openmp);
@@ -119,7 +128,7 @@ Test(team, barriers_order_writes)
     }
 }
 
-/* One thread is late: the others pass spinning and yielding. */
+/* One thread is late: the others stop spinning and sleep. */
 static void late_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 {
     work *w = frame->user;
@@ -140,6 +149,162 @@ Test(team, barriers_wait_for_late_threads)
     check_team(&w, 3);
     cr_assert_eq(w.n_wrong, 0);
 }
+
+/* Every wait sleeps: no spinning hides a lost wake-up. */
+Test(team, passive_threads_are_woken, .init = wait_passively, .timeout = 60)
+{
+    const int sizes[] = {2, 3, 7, MAX_THREADS};
+    for (int i = 0; i < 4; i++) {
+        work w = {0};
+        run(ping_pong_entry, &w, sizes[i]);
+        check_team(&w, sizes[i]);
+        cr_assert_eq(w.n_wrong, 0, "%d wrong with %d threads", w.n_wrong,
+                     sizes[i]);
+    }
+}
+
+/* Calls of changing size follow one another without a pause: a worker may
+   leave a call only after it has begun the next. */
+Test(team, calls_follow_one_another)
+{
+    for (int i = 0; i < 2000; i++) {
+        work w = {0};
+        const int n = 2 + i * 7 % (MAX_THREADS - 1);
+        run(count_entry, &w, n);
+        check_team(&w, n);
+    }
+}
+
+/* -- Owners ---------------------------------------------------------------- */
+
+#ifdef _OPENMP
+
+/* Number of threads of this process. A joined thread may still count. */
+static int count_threads_now(void)
+{
+    DIR *dir = opendir("/proc/self/task");
+    int n = -2; /* . and .. */
+    cr_assert(dir);
+    while (readdir(dir))
+        n++;
+    closedir(dir);
+    return n;
+}
+
+/* True if the number of threads is or becomes `n`. */
+static bool has_threads(int n)
+{
+    for (int i = 0; i < 100 && count_threads_now() != n; i++)
+        usleep(10000);
+    return count_threads_now() == n;
+}
+
+static void *run_three(void *user)
+{
+    run(ping_pong_entry, user, 3);
+    return NULL;
+}
+
+Test(team, an_ended_thread_leaves_its_workers_to_the_next)
+{
+    const int n_before = count_threads_now();
+    for (int i = 0; i < 20; i++) {
+        pthread_t thread;
+        work w = {0};
+        cr_assert_eq(pthread_create(&thread, NULL, run_three, &w), 0);
+        pthread_join(thread, NULL);
+        cr_assert_eq(check_team(&w, 3), 3);
+        cr_assert_eq(w.n_wrong, 0);
+    }
+    work w = {0};
+    run(ping_pong_entry, &w, 3);
+    cr_assert_eq(check_team(&w, 3), 3);
+    cr_assert(has_threads(n_before + 2));
+}
+
+static void mask_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
+{
+    work *w = frame->user;
+    cpu_set_t mask;
+    count_entry(frame, thread, n_threads);
+    if (sched_getaffinity(0, sizeof(mask), &mask) == 0)
+        w->slots[thread] = CPU_COUNT(&mask);
+}
+
+static void bind_to_first_cpu(void)
+{
+    cpu_set_t mask, first;
+    sched_getaffinity(0, sizeof(mask), &mask);
+    CPU_ZERO(&first);
+    for (int i = 0; CPU_COUNT(&first) == 0; i++)
+        if (CPU_ISSET(i, &mask))
+            CPU_SET(i, &first);
+    sched_setaffinity(0, sizeof(first), &first);
+}
+
+static void *run_two_on_one_cpu(void *user)
+{
+    bind_to_first_cpu();
+    run(mask_entry, user, 2);
+    return NULL;
+}
+
+/* Workers run on the CPUs of their owner, also of the next one. */
+Test(team, workers_share_the_cpus_of_their_owner)
+{
+    cpu_set_t mask;
+    pthread_t thread;
+    work bound = {0}, unbound = {0};
+    const int n_before = count_threads_now();
+    cr_assert_eq(sched_getaffinity(0, sizeof(mask), &mask), 0);
+    cr_assert_eq(pthread_create(&thread, NULL, run_two_on_one_cpu, &bound), 0);
+    pthread_join(thread, NULL);
+    run(mask_entry, &unbound, 2);
+    cr_assert(has_threads(n_before + 1));
+    for (int i = 0; i < 2; i++) {
+        cr_assert_eq(bound.slots[i], 1);
+        cr_assert_eq(unbound.slots[i], CPU_COUNT(&mask));
+    }
+}
+
+/* A host step may call the library again. */
+static void nested_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
+{
+    count_entry(frame, thread, n_threads);
+    if (thread == 0) {
+        work inner = {0};
+        run(ping_pong_entry, &inner, 3);
+        if (check_team(&inner, 3) != 1 || tgi_team_size(3) != 1)
+            atomic_fetch_add(&((work *)frame->user)->n_wrong, 1);
+    }
+    frame->barrier(frame);
+}
+
+Test(team, a_call_inside_a_call_is_serial)
+{
+    work w = {0};
+    run(nested_entry, &w, 3);
+    cr_assert_eq(check_team(&w, 3), 3);
+    cr_assert_eq(w.n_wrong, 0);
+}
+
+static void exit_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
+{
+    (void)n_threads;
+    if (thread == 0)
+        exit(7);
+    frame->barrier(frame);
+}
+
+/* A host step may end the process, while the workers wait for it. */
+Test(team, exit_inside_a_call_ends_the_process, .exit_code = 7, .timeout = 60)
+{
+    work w = {0};
+    run(count_entry, &w, 3);
+    run(exit_entry, &w, 3);
+}
+
+#endif
 
 /* -- Number of threads ----------------------------------------------------- */
 
@@ -175,13 +340,7 @@ Test(team, uses_the_openmp_limit_up_to_the_cpus)
 
 static void *threads_on_one_cpu(void *out)
 {
-    cpu_set_t mask, one;
-    sched_getaffinity(0, sizeof(mask), &mask);
-    CPU_ZERO(&one);
-    for (int i = 0; CPU_COUNT(&one) == 0; i++)
-        if (CPU_ISSET(i, &mask))
-            CPU_SET(i, &one);
-    sched_setaffinity(0, sizeof(one), &one);
+    bind_to_first_cpu();
     omp_set_num_threads(2);
     *(int *)out = tgi_team_size(0);
     return NULL;
@@ -213,7 +372,7 @@ Test(team, is_serial_in_a_region_of_the_user)
     }
 }
 
-/* The team is what OpenMP provides, whatever was requested. */
+/* The team is what OpenMP would provide, whatever was requested. */
 Test(team, a_smaller_team_than_requested_does_the_work)
 {
     work inner[2] = {0}, dynamic = {0}, flat = {0};
@@ -328,11 +487,14 @@ static void mode_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 
 #ifdef _OPENMP
 
-/* libgomp reuses its threads for the user's regions; in libomp threads
-   inherit the mode of the thread that starts the region. */
+/* Whatever the mode of the thread that starts them. The threads of the
+   program's regions have the program's mode. */
 Test(team, threads_have_our_mode_inside_and_their_own_after)
 {
     const int modes[] = {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO};
+    work first = {0};
+    fesetround(FE_UPWARD);
+    run(count_entry, &first, 3);
     for (int k = 0; k < 3; k++) {
         work w = {0};
         unsigned after[3];

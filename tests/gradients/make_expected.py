@@ -944,4 +944,208 @@ optimised("decayed_adam", lambda p: torch.optim.Adam(
 optimised("clipped_adam", lambda p: torch.optim.Adam(
     p, 0.1, (0.75, 0.96875), 1e-3), max_norm=0.5)
 
+# -- Functions composed of operations -----------------------------------------
+
+begin("functions", "functions composed of operations")
+
+
+@case("gradients penalty", x=real(9, low=-4.0, high=4.0))
+def smooth_activations(x):
+    return F.mish(x) + F.gelu(x, approximate="tanh") * F.softsign(x) + \
+        F.logsigmoid(x)
+
+
+@case("gradients", x=given(-20.0, -3.5, -1.5, -0.25, 0.125, 1.25, 3.5, 20.0))
+def exponential_units(x):
+    return F.elu(x, 1.5) + 2 * F.celu(x, 0.75) + 3 * F.selu(x)
+
+
+@case("gradients", x=given(-8.0, -3.5, -1.5, -0.25, 0.125, 1.25, 3.5, 8.0),
+      slope=positive())
+def linear_units(x, slope):
+    return F.leaky_relu(x, 0.25) + F.prelu(x, slope.reshape(1)) + \
+        F.relu6(x) * 2 + F.hardswish(x) * 3
+
+
+@case("gradients", x=given(-8.0, -3.5, -1.5, -0.25, 0.125, 1.25, 3.5, 8.0))
+def hard_units(x):
+    return torch.clamp(x / 6 + 0.5, 0, 1) + F.threshold(x, 1.0, 0.0) * 2 + \
+        F.softshrink(x, 0.75) * 3 + F.hardshrink(x, 0.5) * 5
+
+
+@case("gradients", x=real(7), y=positive(7))
+def remainders(x, y):
+    return torch.remainder(x, y) + 2 * torch.fmod(x, y) + \
+        torch.floor_divide(x.detach(), y.detach()) * x
+
+
+@case("gradients", x=real(6), y=real(6))
+def signs_copied(x, y):
+    return torch.copysign(x, y) * y + torch.reciprocal(y)
+
+
+@case("gradients", x=real(2, 3, 2))
+def repeated(x):
+    y = x.tile(1, 2, 1).reshape(-1) ** 2
+    z = x.repeat_interleave(2, 2).reshape(-1)
+    return y * torch.flip(z, [0])
+
+
+@case("gradients", x=real(3, 6), y=real(3, 2))
+def split_parts(x, y):
+    a, b, c = torch.split(x, 2, 1)
+    d, e = torch.split(x, [1, 5], 1)
+    return (a * b - c * y).flatten() * torch.cat([d, e[:, :1]], 1).flatten()
+
+
+@case("gradients", x=real(2, 5))
+def padded_from_itself(x):
+    y = F.pad(x, (2, 3), mode="reflect")
+    z = F.pad(x[None], (1, 4), mode="replicate")[0]
+    w = F.pad(x[None], (2, 3), mode="circular")[0]
+    return y * z + w ** 2
+
+
+@case("gradients", x=real(2, 8, 2, 3))
+def blocks_moved(x):
+    y = F.pixel_shuffle(x, 2) ** 2
+    return F.pixel_unshuffle(y[:, :, :, :4], 2)
+
+
+@case("gradients", x=real(3, 3), y=real(3, 3))
+def triangles(x, y):
+    return torch.tril(x) @ torch.triu(y, 1)
+
+
+@case("gradients penalty", x=real(3, 4), i=whole(2, 0, 3, 3, 1, 2))
+def taken_along(x, i):
+    return torch.gather(x, 1, i.reshape(3, 2)) ** 3
+
+
+@case("gradients", x=real(3, 4), i=whole(0, 1, 2, 3, 0, 1, 1, 2))
+def gathered_by_pairs(x, i):
+    pairs = i.reshape(4, 2)
+    return x[pairs[:, 0], pairs[:, 1]] ** 2
+
+
+@case("gradients", x=real(3, 4), u=real(3, 3),
+      i=whole(0, 0, 2, 1, 3, 1, 2, 2, 2))
+def put_sums(x, u, i):
+    return x.scatter_add(1, i.reshape(3, 3), u) ** 2
+
+
+@case("gradients", x=real(3, 4), u=real(3, 3),
+      i=whole(0, 0, 2, 1, 3, 1, 2, 2, 2))
+def put_products(x, u, i):
+    return x.scatter_reduce(1, i.reshape(3, 3), u, "prod") ** 2
+
+
+@case("gradients", x=real(3, 4), u=real(3, 3),
+      i=whole(0, 0, 2, 1, 3, 1, 2, 2, 2))
+def put_extremes(x, u, i):
+    at = i.reshape(3, 3)
+    return x.scatter_reduce(1, at, u, "amax") * \
+        x.scatter_reduce(1, at, u, "amin")
+
+
+@case("gradients", x=given(2.0, 0.0, 3.0, 0.0), u=given(0.0, 5.0, 0.0, 0.0),
+      i=whole(0, 0, 2, 1))
+def put_products_of_zeros(x, u, i):
+    zeros = torch.zeros(4, dtype=torch.int64).scatter_add(
+        0, i, (u == 0).to(torch.int64))
+    return x.scatter_reduce(0, i, u, "prod") * 7 + zeros
+
+
+@case("gradients penalty", x=real(1, 2, 4, 3))
+def resized_linear(x):
+    return F.interpolate(x, size=(7, 5), mode="bilinear") ** 3
+
+
+@case("gradients", x=real(1, 2, 4, 3))
+def resized_cubic(x):
+    return F.interpolate(x, size=(6, 7), mode="bicubic",
+                         align_corners=True) ** 2
+
+
+@case("gradients", x=real(2, 2, 3, 4), g=real(2, 3, 2, 2, low=-1.5, high=1.5))
+def sampled_linear(x, g):
+    return F.grid_sample(x, g, align_corners=False) ** 2
+
+
+@case("gradients", x=real(2, 2, 3, 4), g=real(2, 3, 2, 2, low=-1.5, high=1.5))
+def sampled_cubic(x, g):
+    return F.grid_sample(x, g, mode="bicubic", padding_mode="border",
+                         align_corners=True)
+
+
+@case("gradients", x=real(5), keep=whole(1, 0, 1, 1, 0))
+def compressed(x, keep):
+    y = x[keep != 0]
+    return torch.cat([y * y, torch.zeros(1)])
+
+
+@case("gradients penalty", x=real(3, 5), w=real(5))
+def sorted_rows(x, w):
+    return torch.sort(x, 1)[0] ** 3 * w
+
+
+@case("gradients", x=real(60), w=real(60))
+def sorted_long(x, w):
+    return torch.sort(x, stable=True, dim=0, descending=True)[0] ** 2 * w
+
+
+@case("gradients", x=real(4, 3))
+def largest(x):
+    return torch.topk(x, 2, 0)[0] ** 3
+
+
+@case("gradients", x=real(4, 5))
+def quantiles(x):
+    return torch.quantile(x, 0.3, 1) ** 2 + torch.quantile(x, 0.5) * x[:, 0]
+
+
+@case("gradients", x=real(3, 4), y=real(3))
+def norms(x, y):
+    return torch.logsumexp(x, 1) * y + torch.linalg.vector_norm(x, 1, 1) * \
+        torch.linalg.vector_norm(x, 2, 1) + (x * x).sum(1)
+
+
+@case("gradients penalty", a=real(3, 4), b=real(5, 4), c=real(5))
+def general_product(a, b, c):
+    return torch.addmm(c.expand(3, 5), a, b.t(), beta=2, alpha=0.5) ** 2
+
+
+@case("gradients", x=real(2, 3, 4), scale=real(4))
+def root_mean_square(x, scale):
+    return F.rms_norm(x, (4,), scale, 1e-3) ** 2
+
+
+@case("gradients", x=real(2, 6, 3), scale=real(6), shift=real(6))
+def group_normal(x, scale, shift):
+    y = F.group_norm(x, 3, scale, shift, 1e-3)
+    return y * F.instance_norm(x, weight=scale, bias=shift, eps=1e-3)
+
+
+@case("gradients", x=real(2, 5, 3))
+def local_response(x):
+    return F.local_response_norm(x, 3, 0.5, 0.75, 2.0)
+
+
+@case("gradients", q=real(2, 3, 4), k=real(2, 5, 4), v=real(2, 5, 3),
+      mask=real(3, 5))
+def attended(q, k, v, mask):
+    y = F.scaled_dot_product_attention(q, k, v, mask)
+    return y * F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+
+@case("gradients", x=real(6, 4), w=positive(4),
+      labels=whole(2, 0, 1, 3, 1, 3))
+def class_losses(x, w, labels):
+    z = F.cross_entropy(x, labels, reduction="none")
+    weighted = z * w[labels]
+    counts = labels != 3
+    y = weighted[counts].sum() / w[labels][counts].sum()
+    return y * z + weighted.sum()
+
+
 out.close()

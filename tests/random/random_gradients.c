@@ -56,7 +56,7 @@ static int check_apart(const options *o, const gr_settings *settings,
         gr_failure failure = {""};
         gr_settings own = *settings;
         own.log = reports ? stdout : NULL;
-        alarm(MAX_SECONDS);
+        workers_limit_time(MAX_SECONDS);
         if (!reports && !freopen("/dev/null", "w", stderr))
             _exit(EXIT_FAILURE);
         const bool good =

@@ -166,6 +166,7 @@ typedef struct rg_program {
     rg_bytes body;
     uint64_t seed; /* for choices that take no bytes */
     bool no_contraction;
+    bool is_fast; /* accuracy */
     bool returns_all;
     bool is_heavy; /* its extents are large */
     bool has_control; /* branches and loops */
@@ -333,13 +334,13 @@ bool rg_is_small(const rg_maker *m, const rg_type *type);
 /* Each records the given op, or does nothing if it cannot. */
 typedef void rg_instruction(rg_maker *m, tgi_op op);
 
-rg_instruction rg_make_unary, rg_make_binary, rg_make_ternary, rg_make_cast;
+rg_instruction rg_make_unary, rg_make_binary, rg_make_ternary;
 
 /* One per other op; an op of op.def without one does not compile. */
 #define RG_DECLARE_UNARY(name)
 #define RG_DECLARE_BINARY(name)
 #define RG_DECLARE_TERNARY(name)
-#define RG_DECLARE_CAST(name)
+#define RG_DECLARE_CAST RG_DECLARE_LEAF
 #define RG_DECLARE_LEAF(name) rg_instruction rg_make_##name;
 #define RG_DECLARE_VIEW RG_DECLARE_LEAF
 #define RG_DECLARE_INDEX RG_DECLARE_LEAF
@@ -363,7 +364,7 @@ rg_instruction rg_make_swapped, rg_make_neutral, rg_make_upon, rg_make_clamp,
     rg_make_assign_more, rg_make_assign_view, rg_make_name,
     rg_make_reduced_view, rg_make_normalised, rg_make_swap,
     rg_make_assign_part, rg_make_dynamic_change, rg_make_empty,
-    rg_make_reassign;
+    rg_make_reassign, rg_make_stencil;
 
 /* -- Sessions -------------------------------------------------------------- */
 

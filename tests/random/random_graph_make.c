@@ -23,7 +23,7 @@ static const instruction ops[] = {
 #define MAKER_UNARY(name) rg_make_unary
 #define MAKER_BINARY(name) rg_make_binary
 #define MAKER_TERNARY(name) rg_make_ternary
-#define MAKER_CAST(name) rg_make_cast
+#define MAKER_CAST(name) rg_make_##name
 #define MAKER_LEAF(name) rg_make_##name
 #define MAKER_VIEW MAKER_LEAF
 #define MAKER_INDEX MAKER_LEAF
@@ -108,6 +108,7 @@ static const instruction composed_instructions[] = {
     {rg_make_conv, TGI_OP_CONV, false},
     {rg_make_window, TGI_OP_WINDOW, false},
     {rg_make_linear_scan, TGI_OP_LINEAR_SCAN, false},
+    {rg_make_stencil, TGI_OP_CONCAT, false},
 };
 
 /* Instructions for programs with large extents. */
@@ -128,6 +129,7 @@ static const instruction heavy_instructions[] = {
     {rg_make_dynamic_update, TGI_OP_DYNAMIC_UPDATE, false},
     {rg_make_scatter, TGI_OP_SCATTER, false},
     {rg_make_conv, TGI_OP_CONV, false},
+    {rg_make_stencil, TGI_OP_CONCAT, false},
 };
 
 /* Instructions for programs with branches and loops. */

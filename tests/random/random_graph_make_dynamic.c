@@ -178,6 +178,8 @@ static rg_operand take_scattered(rg_maker *m, const rg_operand *x)
     unsigned choice = rg_take(&m->bytes);
     bool adds = choice & 1 && tgi_dtype_is(x->type.dtype, TGI_CLASS_NUM);
     tg_scatter_mode mode = adds ? TG_SCATTER_ADD : TG_SCATTER_SET;
+    if (adds && choice >= 0xc0) /* few, so that the corpus keeps its meaning */
+        mode = (tg_scatter_mode)(TG_SCATTER_MUL + choice / 4 % 3);
     tg_scatter_range range = choice & 2 ? TG_SCATTER_CHECK : TG_SCATTER_DROP;
     rg_operand indices = rg_take_indices(m, x->type.dims[axis],
                                          range == TG_SCATTER_CHECK);

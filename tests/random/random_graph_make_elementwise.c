@@ -66,6 +66,24 @@ void rg_make_cast(rg_maker *m, tgi_op op)
     rg_keep(m, type, RG_DO(m, tg_cast(x.operand, (tg_dtype)type.dtype)));
 }
 
+/* The bits as one of the other dtypes of the same size. */
+void rg_make_bitcast(rg_maker *m, tgi_op op)
+{
+    static const tg_dtype types[4][3] = {{TG_I8, TG_U8, TG_I8},
+                                         {TG_I16, TG_U16, TG_I16},
+                                         {TG_I32, TG_U32, TG_F32},
+                                         {TG_I64, TG_U64, TG_F64}};
+    rg_operand x = rg_fit_classes(m, rg_pick(m), tgi_op_table[op].types);
+    rg_type type = x.type;
+    const int size = __builtin_ctz((unsigned)tgi_dtype_bytes(type.dtype));
+    if (type.rank == 0) /* a plain number has no bits */
+        x.operand = tg_in_value(
+            RG_DO(m, tg_cast(x.operand, (tg_dtype)type.dtype)));
+    type.dtype = (uint8_t)types[size][rg_below(&m->bytes, 3)];
+    type.is_weak = false;
+    rg_keep(m, type, RG_DO(m, tg_bitcast(x.operand, (tg_dtype)type.dtype)));
+}
+
 void rg_make_square(rg_maker *m, tgi_op op)
 {
     (void)op;

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "random/random_graph.h"
+#include "support/workers.h"
 
 enum { MAX_SECONDS = 20 };
 
@@ -20,7 +21,7 @@ bool rg_check_apart(const rg_settings *settings, const uint8_t *bytes, size_t n)
     if (child == 0) {
         static rg_coverage coverage;
         rg_failure failure;
-        alarm(MAX_SECONDS);
+        workers_limit_time(MAX_SECONDS);
         _exit(!rg_check(settings, bytes, n, &coverage, &failure));
     }
     int status = 0;

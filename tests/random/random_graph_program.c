@@ -176,6 +176,7 @@ void rg_program_init(rg_program *p, const uint8_t *bytes, size_t n,
                       .has_control = rg_has_control(settings, bytes, n)};
     unsigned flags = rg_take(&p->body);
     p->no_contraction = flags % 16 == 1;
+    p->is_fast = (p->seed >> 48) % 4 == 0;
     p->returns_all = flags / 16 % 4 > 0;
     extents sizes = {.scale = take_scale(flags, mode),
                      .has_equal_types = mode == RG_JIT && flags & 4};

@@ -60,6 +60,8 @@ static tg_context *make_context(rg_session *s, rg_passes passes,
     options.print_callback = print;
     options.print_user = s;
     options.no_contraction = s->program->no_contraction;
+    options.accuracy =
+        s->program->is_fast ? TG_ACCURACY_FAST : TG_ACCURACY_DEFAULT;
     options.skip_passes = skipped.n ? skipped.text : "";
     options.jit = backend->is_native ? "required" : "off";
     options.threads = backend->n_threads;

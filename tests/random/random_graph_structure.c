@@ -213,6 +213,20 @@ SCATTERS(sets_in_range, TG_SCATTER_SET, TG_SCATTER_DROP)
 SCATTERS(adds_checked, TG_SCATTER_ADD, TG_SCATTER_CHECK)
 SCATTERS(adds_in_range, TG_SCATTER_ADD, TG_SCATTER_DROP)
 
+static bool scatters_products(const place *p, const tgi_node *node)
+{
+    (void)p;
+    return scatters(node, TG_SCATTER_MUL, TG_SCATTER_DROP) ||
+           scatters(node, TG_SCATTER_MUL, TG_SCATTER_CHECK);
+}
+
+static bool scatters_extremes(const place *p, const tgi_node *node)
+{
+    (void)p;
+    return node->op == TGI_OP_SCATTER &&
+           ((const tgi_attr_scatter *)node->attr)->mode >= TG_SCATTER_MAX;
+}
+
 static bool gathers_checked(const place *p, const tgi_node *node)
 {
     (void)p;
@@ -644,6 +658,8 @@ static const struct structure {
     {"scatter, set in range", sets_in_range, NULL},
     {"scatter, add, checked", adds_checked, NULL},
     {"scatter, add in range", adds_in_range, NULL},
+    {"scatter, multiply", scatters_products, NULL},
+    {"scatter, maximum or minimum", scatters_extremes, NULL},
     {"matmul, a transposed", multiplies_a_flipped, NULL},
     {"matmul, b transposed", multiplies_b_flipped, NULL},
     {"matmul, both transposed", multiplies_both_flipped, NULL},

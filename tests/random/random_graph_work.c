@@ -166,7 +166,7 @@ static void report_failure(const rg_settings *asked, uint8_t *bytes, size_t n,
     fflush(stdout);
     pid_t child = fork();
     if (child == 0) {
-        alarm(MAX_SECONDS);
+        workers_limit_time(MAX_SECONDS);
         bool is_explained = explain_failure(&written, bytes, n, name);
         fflush(stdout);
         _exit(is_explained ? EXIT_SUCCESS : EXIT_FAILURE);

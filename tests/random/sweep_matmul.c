@@ -230,7 +230,7 @@ static bool check_apart(const product_form *form, const product_sizes *sizes)
         it.form = *form;
         it.n_sizes = 1;
         it.sizes[0] = *sizes;
-        alarm(MAX_SECONDS);
+        workers_limit_time(MAX_SECONDS);
         _exit(check_item(&it, &ignored) ? EXIT_SUCCESS : EXIT_FAILURE);
     }
     if (child < 0 || waitpid(child, &status, 0) != child)

@@ -36,6 +36,31 @@ for case in matmul matmul_f64 matmul_bias_relu mlp_forward attention conv \
             fail "--list lacks $case of $backend"
     done
 done
+for case in sum_axis_0 sum_axis_1 sum_axis_2 heat_3d gather scatter_add \
+    momentum busy_chain busy_matmul growth_axpy; do
+    for backend in jit c; do
+        grep -q "^$case/[^/]*/$backend/threads:2\$" "$out" ||
+            fail "--list lacks $case of $backend"
+    done
+done
+for n in 0 1 2 4 8; do
+    for case in run_variables call_variables; do
+        grep -qx "$case/$n/jit/threads:1" "$out" ||
+            fail "--list lacks $case with $n variables"
+    done
+done
+for n in 1e2 1e3 1e4 1e5; do
+    grep -qx "growth_trace/$n/interp/threads:1" "$out" ||
+        fail "--list lacks a graph of $n operations"
+done
+for n in 1e3 1e4 1e5 1e6 1e7 1e8; do
+    grep -qx "growth_axpy/$n/jit/threads:1" "$out" ||
+        fail "--list lacks $n elements"
+done
+for row in checkpoint_save/32MiB/c checkpoint_load/32MiB/jit \
+    "profile/add_16/jit, profiled" growth_compile/1e4/jit; do
+    grep -qx "$row/threads:1" "$out" || fail "--list lacks $row"
+done
 for row in loop/scan_3x3/expert/threads:1 loop/scan_3x3/c/threads:1 \
     loop/lorenz/jit/threads:1 loop/lorenz/c/threads:1 \
     loop/wave_1d/jit/threads:1 loop/wave_1d/c/threads:1 \
@@ -117,8 +142,107 @@ assert all(len(line) == len(lines[0]) for line in lines), "csv"
 assert "run/16/c/threads:1_median" in [line[0] for line in lines], "csv"
 END
 fi
-grep -q '^run/16/c/threads:1  *[0-9.]* ns' "$out.table" ||
-    fail "the table lacks a row"
+grep -q '^  run 16  *[0-9.]* ns' "$out.table" ||
+    fail "the first screen lacks a case"
+
+# -- The first screen --------------------------------------------------------
+
+if test -z "$backends"; then
+    $bench --filter='^(run|chain/1e5|profile|matmul/1x1024|process_empty)' \
+        --min-time=0.0001 --repetitions=2 >"$out" 2>"$out.err" ||
+        fail "the first screen fails"
+    test -s "$out.err" && fail "a progress line, but stderr is no terminal"
+    awk 'length($0) > 100 { exit 1 }' "$out" ||
+        fail "the first screen has lines of more than 100 columns"
+    $bench --filter='^(run|chain/1e5|profile|matmul/1x1024|process_empty)' \
+        --min-time=0.0001 --repetitions=2 --all >"$out.all" 2>&1
+    awk 'length($0) > 100 { exit 1 }' "$out.all" ||
+        fail "--all has lines of more than 100 columns"
+    for line in '^tgjit .* CPU' '-bit vectors, .*LLVM' \
+        '^Roofs, 1 thread: .* GFLOP/s.* GB/s' '^Elementwise and memory  .*roof' \
+        '^  chain 1e5  .* us .*x .* %' '^Calls ' '^  geometric mean  .*x' \
+        '^  profile add_16, profiled  .*%' '^  process_empty chain '; do
+        grep -q -e "$line" "$out" || fail "the first screen lacks '$line'"
+    done
+    grep -q "$(printf '\033')" "$out" && fail "colours, but not on a terminal"
+    grep -q '^   1 jit  ' "$out.all" || fail "--all lacks a row"
+fi
+# On a terminal: colours unless NO_COLOR is set, and a progress line.
+if command -v script >/dev/null; then
+    TERM=xterm script -qec "$bench '--filter=^run/16/c/' --repetitions=1" \
+        /dev/null </dev/null >"$out"
+    grep -q "$(printf '\033')\[1m" "$out" || fail "no colours on a terminal"
+    grep -q '\[0/1\] run 16, 0:0[0-9] left' "$out" || fail "no progress line"
+    NO_COLOR=1 TERM=xterm script -qec \
+        "$bench '--filter=^run/16/c/' --repetitions=1 2>&-" /dev/null \
+        </dev/null >"$out"
+    grep -q "$(printf '\033')\[1m" "$out" && fail "NO_COLOR is ignored"
+fi
+
+# -- Results in files --------------------------------------------------------
+
+# Numbers that are computed from rounded times may differ, once.
+$bench --from="$out.json2" --out="$out.again" >/dev/null ||
+    fail "--from fails"
+$bench --from="$out.again" --out="$out.again2" >/dev/null ||
+    fail "--from fails"
+cmp -s "$out.again" "$out.again2" || fail "a file changes when it is read"
+for i in json2 again; do
+    sed -n '/"cpu":/p; /"iteration"/s/"time_unit".*//p' "$out.$i" \
+        >"$out.$i.rows"
+done
+cmp -s "$out.json2.rows" "$out.again.rows" || fail "rows change when read"
+$bench --from="$out.json" --from="$out.json2" --out="$out.again" >/dev/null ||
+    fail "--from does not merge files"
+test "$(grep -c _median "$out.again")" = "$(grep -c _median "$out.json2")" ||
+    fail "--from repeats rows"
+$bench --from="$out.json2" --format=markdown | grep -q '^| run 16 |' ||
+    fail "--format=markdown lacks a row"
+$bench --from="$out.json2" --html="$out.html" | grep -q "^Report: $out.html" ||
+    fail "--html does not say where the page is"
+for part in '<!DOCTYPE html>' prefers-color-scheme 'id="roofline"' \
+    'data-row="run/16/c/threads:1"' '</html>'; do
+    grep -q "$part" "$out.html" || fail "the page lacks $part"
+done
+grep -qi '<script\|src=\|href="[^#]' "$out.html" &&
+    fail "the page is not self-contained"
+for bad in /nonexistent "$srcdir/tests/scripts/check-bench.sh"; do
+    $bench --from="$bad" >"$out" 2>&1
+    test $? = 1 || fail "--from=$bad is accepted"
+done
+echo '{"context": {}, "benchmarks": []}' >"$out.empty"
+$bench --from="$out.empty" >"$out" 2>&1 && fail "a file without rows is accepted"
+
+# -- The baseline ------------------------------------------------------------
+
+# repeated FACTOR: a result file with times around 100 ns times FACTOR.
+repeated()
+{
+    awk -v factor="$1" 'BEGIN {
+        print "{\"context\": {}, \"benchmarks\": ["
+        name = "run/16/interp/threads:1"
+        for (i = 0; i < 15; i++)
+            printf "%s{\"run_name\": \"%s\", \"run_type\": \"iteration\", " \
+                "\"iterations\": 1, \"real_time\": %g, \"cpu_time\": 1}\n",
+                i ? "," : "", name, (100 + i * 7 % 5) * factor
+        print "]}" }'
+}
+repeated 1 >"$out.before"
+repeated 1.2 >"$out.now"
+repeated 1.01 >"$out.same"
+$bench --from="$out.now" --baseline="$out.before" >"$out"
+test $? = 3 || fail "a regression of 20 % is accepted"
+grep -q '^  run/16/interp/threads:1 .* +20.0 %' "$out" ||
+    fail "the regression is not printed"
+$bench --from="$out.now" --baseline="$out.before" --threshold=25 >"$out" ||
+    fail "--threshold is ignored"
+$bench --from="$out.same" --baseline="$out.before" >"$out" ||
+    fail "1 % counts as a regression"
+$bench --from="$out.before" --baseline="$out.now" >"$out" ||
+    fail "an improvement fails the program"
+grep -q ' 0 slower, 1 faster' "$out" || fail "the improvement is not counted"
+$bench --from="$out.json2" --baseline="$out.empty" >"$out" 2>&1 &&
+    fail "a baseline without rows is accepted"
 
 # -- A JIT that does not run -------------------------------------------------
 
@@ -147,7 +271,7 @@ TGJIT_MODULE_DIR=/nonexistent $missing --check >"$out" 2>&1 &&
 # -- The command line --------------------------------------------------------
 
 for wrong in --threads=0 --threads=1, --repetitions=x --min-time=-1 \
-    --format=xml '--filter=(' --none-such extra; do
+    --format=xml --threshold=-1 --threshold=x '--filter=(' --none-such extra; do
     $bench "$wrong" >"$out" 2>&1
     test $? = 2 || fail "$wrong is not refused"
 done

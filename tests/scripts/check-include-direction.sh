@@ -10,7 +10,7 @@
 #
 # A file may also include its own folder and the public headers. The relation
 # must be acyclic. bench/ and examples/ see the public headers and their own
-# files. Only jit/llvm/ may include <llvm-c/...>; only jit/run/team.c may use
+# files. Only jit/llvm/ may include <llvm-c/...>; only jit/run/openmp.c may use
 # OpenMP.
 
 list=$PWD/check-include-direction.tmp
@@ -158,8 +158,8 @@ FNR == 1 { from = folder_of(FILENAME) }
 
     if (name ~ /^llvm(-c)?\// && from !~ /^jit\/llvm(\/|$)/)
         fail("only jit/llvm/ may include <" name ">")
-    if (name == "omp.h" && is_library(from) && FILENAME != "jit/run/team.c")
-        fail("only jit/run/team.c may use OpenMP")
+    if (name == "omp.h" && is_library(from) && FILENAME != "jit/run/openmp.c")
+        fail("only jit/run/openmp.c may use OpenMP")
 
     target = resolve(name, FILENAME)
     if (target == "") {
@@ -191,8 +191,8 @@ FNR == 1 { from = folder_of(FILENAME) }
 }
 
 /^[ \t]*#[ \t]*pragma[ \t]+omp/ && is_library(from) &&
-    FILENAME != "jit/run/team.c" {
-    fail("only jit/run/team.c may use OpenMP")
+    FILENAME != "jit/run/openmp.c" {
+    fail("only jit/run/openmp.c may use OpenMP")
 }
 
 # An unused permission would hide the next wrong include.

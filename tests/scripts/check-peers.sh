@@ -83,7 +83,7 @@ says "$out.err" '^tgjit-bench: copy/1003/numexpr/threads:1: element 7' \
 measured='^copy/64MiB/(c|expert|numpy|numba|jax)/|^(scale|run)/.*/c/'
 for format in json csv console; do
     $bench --peers --threads=1,2 --filter="$measured" --min-time=0.00001 \
-        --repetitions=4 --format=$format >"$out.$format" 2>"$out.err"
+        --repetitions=4 --all --format=$format >"$out.$format" 2>"$out.err"
     test $? = 1 || fail "$format: a failed engine does not fail the program"
     says "$out.err" \
         "bench: copy/64MiB/jax/threads:1: answers '1.5 seconds' instead" \
@@ -92,9 +92,9 @@ for format in json csv console; do
         '^tgjit-bench: copy/64MiB/numba/threads:2: the process has exited' \
         "$format: an engine that exits while it is timed is not reported"
 done
-grep -q '^copy/64MiB/numpy/threads:2  *[0-9.]* ' "$out.console" ||
+grep -q '^   2 numpy  *[0-9.]* ' "$out.console" ||
     fail "the table lacks an engine"
-grep -q '^run/16/c/threads:1  *[0-9.]* ns' "$out.console" ||
+grep -q '^   1 c  *[0-9.]* ns' "$out.console" ||
     fail "an engine that fails ends the run"
 # A worker serves all rows of its engine and number of threads.
 test "$(grep -c '^numpy-2$' "$FAKE_LOG")" = 3 ||
@@ -110,8 +110,13 @@ if grep -q '^#define TGJIT_HAVE_LLVM 1' config.h; then
             --repetitions=2 --format=$format >"$out.$format" ||
             fail "$format: fails"
     done
-    grep -q '^copy/64MiB/jit/.* [0-9.]* numpy$' "$out.console" ||
+    grep -q '^  copy 64MiB .* [0-9.]* numpy ' "$out.console" ||
+        fail "the first screen does not name the fastest library"
+    $bench --from="$out.json" --all | grep -q '^   1 jit .* [0-9.]* numpy$' ||
         fail "the table does not name the best peer"
+    $bench --from="$out.json" --html="$out.html" >/dev/null &&
+        grep -q '<th>numpy</th>' "$out.html" ||
+        fail "the page does not have the peer"
     grep -q '^"copy/64MiB/jit/threads:1_min",.*,[0-9.e+]*,"numpy"$' \
         "$out.csv" || fail "CSV does not name the best peer"
     grep -A20 '"name": "copy/64MiB/jit/threads:1_min"' "$out.json" |

@@ -22,7 +22,8 @@ rows()
 }
 
 # dump BUILD ROW BITS FOLDER: checksums of the functions that a row compiles,
-# sorted. Symbols are replaced by their order of appearance.
+# sorted. Comments and lines of the source are left out. Symbols are replaced by
+# their order of appearance.
 dump()
 {
     mkdir -p "$4" || exit 1
@@ -32,7 +33,8 @@ dump()
         --repetitions=1 >/dev/null 2>&1
     for function in "$4"/*.s; do
         test -e "$function" || continue
-        grep -v '^[[:space:]]*\.file' "$function" | awk '
+        sed -e 's/[[:space:]]*#.*//' -e '/^[[:space:]]*\.\(file\|loc\|cfi_\)/d' \
+            -e '/^\.L\(func_\|tmp\)/d' -e '/^$/d' "$function" | awk '
         {
             line = ""
             while (match($0, /\.?(L|tg)[A-Za-z0-9_.$]*/)) {

@@ -598,7 +598,7 @@ int main(int argc, char **argv)
     if (!mkdtemp(dir))
         abort();
     uint64_t n_failed = 0;
-    tgi_image_debug_enable(TGI_DEBUG_GDB);
+    tgi_image_debug_enable(TGI_DEBUG_GDB, ".");
     add_sample();
     if (!add_compiled(dir))
         n_failed++, printf("compiled seeds cannot be read\n");

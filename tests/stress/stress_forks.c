@@ -170,9 +170,12 @@ static void check_short(int n_children)
         n_failed++, printf("nothing was compiled meanwhile\n");
 }
 
+static atomic_bool has_compiled_long;
+
 static void *compile_long(void *user)
 {
     *(bool *)user = compile("required", 0.75, LONG_OPS);
+    atomic_store(&has_compiled_long, true);
     return NULL;
 }
 
@@ -184,9 +187,14 @@ static void check_long(void)
         return;
     if (pthread_create(&thread, NULL, compile_long, &is_good))
         abort();
-    usleep(100000); /* until tracing has finished */
-    for (int i = 0; i < LONG_CHILDREN; i++)
+    /* LLVM is busy only after tracing and fusion, which take long on a loaded
+       machine. */
+    for (int i = 0; i < LONG_CHILDREN || (atomic_load(n_copied) == 0 &&
+                                          !atomic_load(&has_compiled_long));
+         i++) {
+        usleep(100000);
         fork_one(1000 + i);
+    }
     pthread_join(thread, NULL);
     if (!is_good)
         n_failed++, printf("the long compile failed\n");

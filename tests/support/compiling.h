@@ -18,20 +18,32 @@ typedef struct compiling {
     LLVMModuleRef module;
     LLVMBuilderRef builder;
     tgi_llvm_emitter emitter;
+    unsigned vector_bits; /* of functions */
 } compiling;
 
-/* Skips the test if this machine cannot run compiled code. */
-static inline void compiling_begin(compiling *c)
+/* For a CPU (NULL: the host) and registers of `bits`. False if this machine
+   cannot run such code. */
+static inline bool compiling_begin_for(compiling *c, const char *cpu,
+                                       unsigned bits)
 {
     char reason[256];
-    if (!tgi_llvm_target_init(NULL, 0, false, &c->target, reason,
+    if (!tgi_llvm_target_init(cpu, bits, false, &c->target, reason,
                               sizeof(reason)))
-        cr_skip_test("%s", reason);
+        return false;
+    c->vector_bits = bits;
     LLVMContextRef context = LLVMContextCreate();
     c->module = LLVMModuleCreateWithNameInContext("test", context);
     c->builder = LLVMCreateBuilderInContext(context);
     tgi_llvm_target_set_module(&c->target, c->module);
     tgi_llvm_emitter_init(&c->emitter, c->module, c->builder, c->target.isa);
+    return true;
+}
+
+/* Skips the test if this machine cannot run compiled code. */
+static inline void compiling_begin(compiling *c)
+{
+    if (!compiling_begin_for(c, NULL, 256))
+        cr_skip_test("this machine cannot run compiled code");
 }
 
 static inline void compiling_end(compiling *c)
@@ -53,7 +65,7 @@ static inline LLVMValueRef compiling_function(compiling *c, const char *name,
     LLVMTypeRef type = LLVMFunctionType(LLVMVoidTypeInContext(context),
                                         parameters, n_parameters, false);
     LLVMValueRef function = LLVMAddFunction(c->module, name, type);
-    tgi_llvm_target_set_function(&c->target, function, 256);
+    tgi_llvm_target_set_function(&c->target, function, c->vector_bits);
     LLVMPositionBuilderAtEnd(
         c->builder, LLVMAppendBasicBlockInContext(context, function, ""));
     return function;

@@ -213,11 +213,12 @@ bool recording_of_op(recording *r, int op, tg_dtype dtype)
                                                          : (int)dtype);
 }
 
-bool recording_of_cast(recording *r, tg_dtype from, tg_dtype to)
+bool recording_of_cast(recording *r, int op, tg_dtype from, tg_dtype to)
 {
     recording_begin(r);
     const tgi_emitted x = recording_operand(r, (int)from);
-    return recording_end(r, tgi_emit_cast(&r->emitter, from, to, x), (int)to);
+    return recording_end(r, tgi_emit_cast(&r->emitter, op, from, to, x),
+                         (int)to);
 }
 
 /* -- Use of a recording ---------------------------------------------------- */

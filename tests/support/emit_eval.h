@@ -58,7 +58,7 @@ bool recording_end(recording *r, tgi_emitted result, int type);
  * there is no recipe or it has an error.
  */
 bool recording_of_op(recording *r, int op, tg_dtype dtype);
-bool recording_of_cast(recording *r, tg_dtype from, tg_dtype to);
+bool recording_of_cast(recording *r, int op, tg_dtype from, tg_dtype to);
 
 /* Sets is_used (RECORDED_VALUES entries) of the values the result needs. */
 void recording_find_used(const recording *r, bool *is_used);

@@ -65,6 +65,20 @@ static bool CAT(convert_, DT)(int to, uint64_t from, uint64_t *out)
     }
 }
 
+#if TAKES(FLOAT)
+/* The preconditions of SCALE. */
+static bool CAT(can_scale_, DT)(T x, T n, T sum)
+{
+    if (x != x || n != n)
+        return true;
+    if (n != TRUNC(n) || FABS(n) > SCALE_LIMIT ||
+        sum != ADD(n, K(SCALE_ROUNDER)))
+        return false;
+    return x == 0 || isinf(x) || n == 0 ||
+           isnormal((T)ldexp((double)x, (int)FLOOR(n / 2)));
+}
+#endif
+
 static bool CAT(evaluate_, DT)(tgi_primitive primitive, int to,
                                const uint64_t *in, uint64_t *out)
 {
@@ -106,6 +120,11 @@ static bool CAT(evaluate_, DT)(tgi_primitive primitive, int to,
     PRIMITIVE_IS(DIV, GIVE_VALUE, DIV(A, B))
     PRIMITIVE_IS(FMA, GIVE_VALUE, FMA(A, B, C))
     PRIMITIVE_IS(SQRT, GIVE_VALUE, SQRT(A))
+    case TGI_PRIMITIVE_SCALE:
+        if (!CAT(can_scale_, DT)(A, B, C))
+            return false;
+        GIVE_VALUE(SCALE(A, B, C));
+        return true;
     PRIMITIVE_IS(FLOOR, GIVE_VALUE, FLOOR(A))
     PRIMITIVE_IS(CEIL, GIVE_VALUE, CEIL(A))
     PRIMITIVE_IS(TRUNC, GIVE_VALUE, TRUNC(A))

@@ -147,7 +147,7 @@ static inline int n_insts(const fused *fu, tgi_inst_kind kind)
 #define SHOW(text, fu, ...) \
     do { \
         fuse(fu, __VA_ARGS__); \
-        tgi_loops_print((fu)->loops, text); \
+        tgi_loops_print((fu)->loops, 0, text); \
         tgi_strbuf_add(text, "\n"); \
     } while (0)
 

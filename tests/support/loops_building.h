@@ -169,6 +169,7 @@ static inline uint32_t add_cast(tgi_kernel_loops *k, int phase, uint32_t a,
                                 int dtype)
 {
     return add_inst(k, (tgi_inst){.kind = TGI_INST_CAST,
+                                  .op = TGI_OP_CAST,
                                   .type = k->insts.data[a].dtype,
                                   .dtype = (uint8_t)dtype,
                                   .phase = (uint16_t)phase,

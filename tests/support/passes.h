@@ -163,4 +163,31 @@ static inline tgi_graph *run_pass(tgi_pass_run *pass, const tgi_graph *in)
     return out;
 }
 
+/* A pass, then dead, so that only live nodes are compared. */
+static inline tg_status then_dead(tgi_pass_run *pass, const tgi_graph *in,
+                                  tgi_graph **out_graph)
+{
+    tgi_graph *middle = NULL;
+    tg_status status = pass(in, &middle);
+    if (status == TG_OK)
+        status = tgi_pass_dead(middle, out_graph);
+    tgi_graph_release(middle);
+    return status;
+}
+
+/* Runs a pass on the graph with the result `value` and releases it; the dump of
+   the new graph must be `wanted`. */
+static inline void pass_gives(tgi_pass_run *pass, tgi_graph *graph,
+                              tgi_ref value, const char *wanted)
+{
+    tgi_graph_add_result(graph, value);
+    tgi_graph *out = run_pass(pass, graph);
+    char *text = text_of(out);
+    cr_assert_str_eq(text, wanted);
+    tgi_free(text);
+    tgi_graph_release(out);
+    tgi_graph_release(graph);
+    check_nothing_is_alive();
+}
+
 #endif /* TGI_TEST_PASSES_H */

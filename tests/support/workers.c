@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -35,13 +36,36 @@ int workers_default_jobs(void)
     return n < 1 ? 1 : n < WORKERS_MAX ? (int)n : WORKERS_MAX;
 }
 
+/* -- Time limit ------------------------------------------------------------ */
+
+static volatile sig_atomic_t n_seconds_left;
+
+static void tick(int number)
+{
+    if (--n_seconds_left > 0)
+        return;
+    signal(number, SIG_DFL);
+    raise(number);
+}
+
+void workers_limit_time(unsigned seconds)
+{
+    const struct itimerval every_second = {{1, 0}, {1, 0}};
+    struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
+    n_seconds_left = (sig_atomic_t)seconds;
+    sigaction(SIGALRM, &action, NULL);
+    setitimer(ITIMER_REAL, &every_second, NULL);
+}
+
+/* -- Workers --------------------------------------------------------------- */
+
 /* Checks cases from `first` on; does not return. Exits at the first failure,
    with that case in `current`. */
 static void work(const workers *of, uint64_t first, worker *w)
 {
     for (uint64_t k = first; k < of->count; k += (uint64_t)of->n_jobs) {
         w->current = k;
-        alarm(of->seconds);
+        workers_limit_time(of->seconds);
         if (!of->check(of->user, k, w->tally))
             _exit(EXIT_FAILURE);
         w->n_passed++;

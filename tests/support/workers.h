@@ -19,7 +19,7 @@ enum { WORKERS_MAX = 64 };
 typedef struct workers {
     uint64_t count, max_failures;  /* stops after `max_failures` */
     int n_jobs;                    /* processes, at most WORKERS_MAX */
-    unsigned seconds;              /* timeout of one case */
+    unsigned seconds;              /* time limit of one case */
     const void *user;
 
     /* In a worker: returns whether case `number` passes. May add to the
@@ -36,6 +36,10 @@ typedef struct workers {
 
 /* The number of CPUs. */
 int workers_default_jobs(void);
+
+/* Kills this process after so many seconds, not counting times in which it is
+   stopped. A later call starts anew. */
+void workers_limit_time(unsigned seconds);
 
 /* Adds to both counters; the second counts towards max_failures. */
 void workers_run(const workers *w, void *sum, uint64_t *n_passed,

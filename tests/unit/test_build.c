@@ -347,7 +347,7 @@ Test(build, a_type_that_an_operation_does_not_take_is_refused)
                   TG_ERROR_DTYPE, "bool[2] x bool[2]: needs a number type");
     for (int op = 1; op < TGI_OPS; op++) {
         if (!tgi_op_is_elementwise(op) || op == TGI_OP_SELECT ||
-            op == TGI_OP_CAST)
+            tgi_op_table[op].cls == TGI_OPCLASS_CAST)
             continue;
         for (int dtype = 1; dtype < TGI_DTYPES; dtype++) {
             if (!tgi_dtype_is_valid(dtype))

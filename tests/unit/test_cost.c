@@ -71,16 +71,27 @@ Test(cost, the_count_of_a_recipe_is_that_of_its_primitives)
     static recording r;
     for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
         cr_assert(recording_of_op(&r, ops[i], TG_F32), "%s", r.fault);
-        cr_expect_eq(count(ops[i], TG_F32), n_primitives(&r), "%s: %u",
-                     tgi_op_table[ops[i]].name, count(ops[i], TG_F32));
+        const uint32_t n =
+            tgi_cost_of_op(ops[i], TG_F32, 0, TGI_COST_512).instructions;
+        cr_expect_eq(n, n_primitives(&r), "%s: %u", tgi_op_table[ops[i]].name,
+                     n);
     }
+}
+
+Test(cost, scaling_by_a_power_of_2_is_one_instruction_of_avx_512_only)
+{
+    for (int dtype = TG_F32; dtype <= TG_F64; dtype++)
+        cr_expect_eq(
+            cost_of(TGI_OP_EXP, (tg_dtype)dtype).instructions,
+            5 + tgi_cost_of_op(TGI_OP_EXP, (tg_dtype)dtype, 0, TGI_COST_512)
+                    .instructions);
 }
 
 Test(cost, every_recipe_has_a_cost_and_keeps_it)
 {
     for (int op = 1; op < TGI_OPS; op++)
         for (int dtype = 1; dtype < TGI_DTYPES; dtype++) {
-            if (!tgi_op_is_elementwise(op) || op == TGI_OP_CAST ||
+            if (!tgi_op_is_elementwise(op) || tgi_op_table[op].cls == TGI_OPCLASS_CAST ||
                 !tgi_dtype_is(dtype, tgi_op_table[op].types))
                 continue;
             for (int width = 0; width < TGI_COST_WIDTHS; width++) {
@@ -139,12 +150,12 @@ Test(cost, uniform_operands_are_computed_before_the_loop)
 
 Test(cost, casts_between_integers_of_one_width_are_free)
 {
-    cr_expect_eq(tgi_cost_of_cast(TG_I32, TG_U32, TGI_COST_256).instructions,
+    cr_expect_eq(tgi_cost_of_cast(TGI_OP_CAST, TG_I32, TG_U32, TGI_COST_256).instructions,
                  0);
-    cr_expect_eq(tgi_cost_of_cast(TG_I32, TG_F32, TGI_COST_256).instructions,
+    cr_expect_eq(tgi_cost_of_cast(TGI_OP_CAST, TG_I32, TG_F32, TGI_COST_256).instructions,
                  1);
-    cr_expect_gt(tgi_cost_of_cast(TG_F64, TG_I64, TGI_COST_256).instructions,
-                 tgi_cost_of_cast(TG_F64, TG_I64, TGI_COST_512).instructions);
+    cr_expect_gt(tgi_cost_of_cast(TGI_OP_CAST, TG_F64, TG_I64, TGI_COST_256).instructions,
+                 tgi_cost_of_cast(TGI_OP_CAST, TG_F64, TG_I64, TGI_COST_512).instructions);
 }
 
 Test(cost, a_node_with_a_broadcast_scalar_has_a_uniform_operand)

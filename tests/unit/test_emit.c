@@ -75,21 +75,43 @@ Test(emit, every_recipe_computes_the_bits_of_its_kernel)
     cr_expect_gt(n, 200);
 }
 
-Test(emit, every_cast_computes_the_bits_of_its_kernel)
+static void check_casts(int op, bool (*exists)(int from, int to))
 {
     for (int from = 1; from < TGI_DTYPES; from++)
         for (int to = 1; to < TGI_DTYPES; to++) {
-            if (!tgi_dtype_is_valid(from) || !tgi_dtype_is_valid(to))
+            if (!tgi_dtype_is_valid(from) || !tgi_dtype_is_valid(to) ||
+                !exists(from, to))
                 continue;
             char what[64];
-            snprintf(what, sizeof(what), "cast %s to %s",
+            snprintf(what, sizeof(what), "%s %s to %s", tgi_op_table[op].name,
                      tg_dtype_name((tg_dtype)from),
                      tg_dtype_name((tg_dtype)to));
-            cr_assert(recording_of_cast(&r, (tg_dtype)from, (tg_dtype)to),
+            cr_assert(recording_of_cast(&r, op, (tg_dtype)from, (tg_dtype)to),
                       "%s: %s", what, r.fault);
-            check_same(&r, tgi_kernel_cast(from, to), 1,
+            check_same(&r, tgi_kernel_cast(op, from, to), 1,
                        (const int[]){to, from}, what);
         }
+}
+
+static bool always(int from, int to)
+{
+    return from && to;
+}
+
+Test(emit, every_cast_computes_the_bits_of_its_kernel)
+{
+    check_casts(TGI_OP_CAST, always);
+}
+
+static bool has_size_of(int from, int to)
+{
+    return from != TG_BOOL && to != TG_BOOL &&
+           tgi_dtype_bytes(from) == tgi_dtype_bytes(to);
+}
+
+Test(emit, every_bitcast_computes_the_bits_of_its_kernel)
+{
+    check_casts(TGI_OP_BITCAST, has_size_of);
 }
 
 Test(emit, recipes_exist_where_kernels_do_and_nowhere_else)
@@ -98,7 +120,7 @@ Test(emit, recipes_exist_where_kernels_do_and_nowhere_else)
         for (int dtype = 0; dtype < TGI_DTYPES; dtype++) {
             const tgi_op_info *info = &tgi_op_table[op];
             const bool has_kernel =
-                tgi_dtype_is_valid(dtype) && op != TGI_OP_CAST &&
+                tgi_dtype_is_valid(dtype) && info->cls != TGI_OPCLASS_CAST &&
                 tgi_op_is_elementwise(op) && tgi_dtype_is(dtype, info->types);
             cr_expect_eq(tgi_emit_recipe_of(op, (tg_dtype)dtype) != NULL,
                          has_kernel, "%s %d", info->name, dtype);
@@ -122,6 +144,81 @@ Test(emit, every_primitive_has_a_name_and_operands)
         cr_assert_not_null(tgi_primitive_table[primitive].name);
         cr_expect_geq(tgi_primitive_table[primitive].n_operands, 1);
         cr_expect_leq(tgi_primitive_table[primitive].n_operands, 3);
+    }
+}
+
+/* -- SCALE ----------------------------------------------------------------- */
+
+/* x 2^n by the C library, which rounds once. */
+static uint64_t scaled(int dtype, uint64_t x, int n)
+{
+    uint64_t bits = 0;
+    if (dtype == TG_F32) {
+        float single;
+        memcpy(&single, &x, sizeof(single));
+        single = ldexpf(single, n);
+        memcpy(&bits, &single, sizeof(single));
+    } else {
+        double element;
+        memcpy(&element, &x, sizeof(element));
+        element = ldexp(element, n);
+        memcpy(&bits, &element, sizeof(element));
+    }
+    return bits;
+}
+
+static uint64_t bits_of(int dtype, double x)
+{
+    const float single = (float)x;
+    uint64_t bits = 0;
+    if (dtype == TG_F32)
+        memcpy(&bits, &single, sizeof(single));
+    else
+        memcpy(&bits, &x, sizeof(x));
+    return bits;
+}
+
+Test(emit, scaling_by_a_power_of_2_rounds_once)
+{
+    static const double edges[] = {
+        0,       -0.0,      1,        -1,        1.5,        0x1.fffffep0,
+        0x1p-24, -0x1.8p23, HUGE_VAL, -HUGE_VAL, (double)NAN};
+    enum { EDGES = sizeof(edges) / sizeof(*edges), RANDOM = 200 };
+    uint64_t state = 1;
+    for (int dtype = TG_F32; dtype <= TG_F64; dtype++) {
+        const int limit = dtype == TG_F32 ? 200 : 1600;
+        const double rounder =
+            dtype == TG_F32 ? 0x1.8p23 + 254 : 0x1.8p52 + 2046;
+        recording_begin(&r);
+        const tgi_emitted in[] = {recording_operand(&r, dtype),
+                                  recording_operand(&r, dtype),
+                                  recording_operand(&r, dtype)};
+        cr_assert(recording_end(
+            &r,
+            r.emitter.primitive(&r.emitter, TGI_PRIMITIVE_SCALE,
+                                (tg_dtype)dtype, TG_DTYPE_NONE, in),
+            dtype));
+        for (int n = -limit; n <= limit; n++)
+            for (int i = 0; i < EDGES + RANDOM; i++) {
+                /* Random elements are between 2^-10 and 2^11. */
+                uint64_t x = i < EDGES ? bits_of(dtype, edges[i]) : 0;
+                while (i >= EDGES && (x == 0 || is_nan(dtype, x)))
+                    x = dtype == TG_F32
+                            ? (random_next(&state) & 0x807fffff) |
+                                  (117 + random_below(&state, 21)) << 23
+                            : (random_next(&state) & 0x800fffffffffffff) |
+                                  (uint64_t)(1013 + random_below(&state, 21))
+                                      << 52;
+                const uint64_t operands[] = {x, bits_of(dtype, n),
+                                             bits_of(dtype, n + rounder)};
+                uint64_t given, expected = scaled(dtype, x, n);
+                cr_assert(recording_evaluate(&r, operands, &given),
+                          "%#" PRIx64 " and 2^%d: %s", x, n, r.fault);
+                cr_assert(given == expected ||
+                              (is_nan(dtype, given) && is_nan(dtype, expected)),
+                          "%#" PRIx64 " by 2^%d is %#" PRIx64 ", not %#" PRIx64,
+                          x, n, given, expected);
+            }
     }
 }
 

@@ -2,6 +2,7 @@
 /* test_op.c - invariants of the rows of the op table. */
 #include "support/support.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ir/op.h"
@@ -87,6 +88,35 @@ Test(op, effects_are_ordered)
     cr_assert(tgi_op_has(TGI_OP_ASSIGN, TGI_FLAG_EFFECT));
     cr_assert(tgi_op_has(TGI_OP_CALL, TGI_FLAG_ORDERED));
     cr_assert_not(tgi_op_has(TGI_OP_READ, TGI_FLAG_ORDERED));
+}
+
+Test(op, fast_forms_follow_the_op_that_they_replace)
+{
+    int n = 0;
+    each_op(op)
+    {
+        const tgi_op_info *fast = &tgi_op_table[op];
+        if (!tgi_op_has(op, TGI_FLAG_FAST)) {
+            const int replacing = (int)tgi_op_fast((tgi_op)op);
+            cr_assert(replacing == op || replacing == op + 1);
+            continue;
+        }
+        const tgi_op_info *full = fast - 1;
+        char name[32];
+        snprintf(name, sizeof name, "%s_fast", full->name);
+        cr_assert_str_eq(fast->name, name);
+        cr_assert_eq((int)tgi_op_fast((tgi_op)(op - 1)), op);
+        cr_assert_eq((int)tgi_op_fast((tgi_op)op), op);
+        cr_assert_eq(fast->cls, full->cls, "%s", name);
+        cr_assert_eq(fast->types, full->types, "%s", name);
+        cr_assert_eq(fast->result, full->result, "%s", name);
+        cr_assert_eq(fast->gradient, full->gradient, "%s", name);
+        cr_assert_eq(fast->domain, full->domain, "%s", name);
+        cr_assert_eq(fast->flags, full->flags | TGI_FLAG_FAST, "%s", name);
+        n++;
+    }
+    cr_assert_gt(n, 0);
+    cr_assert_eq(tgi_op_fast(TGI_OP_SQRT), TGI_OP_SQRT);
 }
 
 Test(op, every_op_takes_some_type)

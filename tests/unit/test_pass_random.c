@@ -75,7 +75,7 @@ static tgi_ref make_elementwise(maker *m)
     int op;
     do
         op = 1 + (int)draw(TGI_OPS - 1);
-    while (!tgi_op_is_elementwise(op) || op == TGI_OP_CAST);
+    while (!tgi_op_is_elementwise(op) || tgi_op_table[op].cls == TGI_OPCLASS_CAST);
     const tgi_op_info *info = &tgi_op_table[op];
     tg_dtype dtype;
     do

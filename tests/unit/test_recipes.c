@@ -19,7 +19,7 @@ static void apply(tgi_op op, const tg_dtype *types, int n_operands, int64_t n,
     for (int i = 0; i < n_operands; i++)
         tgi_view_init(&in[i], operands[i], types[1 + i], 1, &n);
     tgi_kernel *kernel = op == TGI_OP_CAST
-                             ? tgi_kernel_cast(types[1], types[0])
+                             ? tgi_kernel_cast(TGI_OP_CAST, types[1], types[0])
                              : tgi_kernel_elementwise(op, types[1], types[0]);
     cr_assert_not_null(kernel, "%s", tgi_op_table[op].name);
     cr_assert_eq(kernel(&args), TG_OK);

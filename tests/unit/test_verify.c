@@ -418,8 +418,8 @@ static void scatter(tgi_shape_ref of_y, int64_t mode, int64_t range)
 
 Test(verify, refuses_unknown_scatter_modes)
 {
-    scatter(shape_of(g, 4, 3), 2, TG_SCATTER_CHECK);
-    refuses("has invalid mode 2 or range 0");
+    scatter(shape_of(g, 4, 3), 5, TG_SCATTER_CHECK);
+    refuses("has invalid mode 5 or range 0");
 }
 
 Test(verify, refuses_unknown_scatter_ranges)
@@ -434,6 +434,19 @@ Test(verify, refuses_updates_that_do_not_fit)
     refuses("the updates have the wrong shape");
 }
 
+Test(verify, refuses_bitcasts_to_another_size)
+{
+    add_node(g, TGI_OP_BITCAST, TG_F64, s, INPUTS(x), NO_ATTR);
+    refuses("is of a dtype with other bits");
+}
+
+Test(verify, refuses_bitcasts_to_bool)
+{
+    tgi_ref byte = param(g, TG_U8, s);
+    add_node(g, TGI_OP_BITCAST, TG_BOOL, s, INPUTS(byte), NO_ATTR);
+    refuses("is of a dtype with other bits");
+}
+
 Test(verify, refuses_sums_of_bools)
 {
     tgi_ref i = param(g, TG_I32, shape_of(g, 4));
@@ -441,7 +454,7 @@ Test(verify, refuses_sums_of_bools)
     tgi_ref to = param(g, TG_BOOL, s);
     add_node(g, TGI_OP_SCATTER, TG_BOOL, s, INPUTS(to, i, y),
              ATTR(tgi_attr_scatter, 0, TG_SCATTER_ADD, TG_SCATTER_DROP));
-    refuses("adds bools");
+    refuses("combines bools");
 }
 
 Test(verify, refuses_scattered_updates_of_another_type)

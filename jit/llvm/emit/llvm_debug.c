@@ -24,11 +24,17 @@ typedef struct inlined_function {
     LLVMMetadataRef file, subprogram;
 } inlined_function;
 
+/* A site in such a function. */
+typedef struct inlined_site {
+    struct inlined_site *next;
+    const tgi_site_chain *site;
+    unsigned number; /* from 1 */
+} inlined_site;
+
 /* A function that kernels share. */
 typedef struct shared_function {
     struct shared_function *next;
     LLVMValueRef function;
-    LLVMMetadataRef subprogram;
     const tgi_site_chain *site; /* of its first call */
     bool is_ambiguous;          /* it is called for several lines */
 } shared_function;
@@ -36,10 +42,10 @@ typedef struct shared_function {
 struct tgi_llvm_debug {
     LLVMDIBuilderRef builder;
     const char *directory;
-    LLVMMetadataRef file;  /* of functions without a line */
     LLVMMetadataRef type;  /* of all functions */
     LLVMMetadataRef scope; /* of the function under construction */
     inlined_function *inlined;
+    inlined_site *inlined_sites;
     shared_function *shared;
 };
 
@@ -48,10 +54,8 @@ struct tgi_llvm_debug {
 static LLVMMetadataRef file_of(const tgi_llvm_debug *d,
                                const tgi_site_chain *site)
 {
-    return site ? LLVMDIBuilderCreateFile(d->builder, site->file,
-                                          strlen(site->file), d->directory,
-                                          strlen(d->directory))
-                : d->file;
+    return LLVMDIBuilderCreateFile(d->builder, site->file, strlen(site->file),
+                                   d->directory, strlen(d->directory));
 }
 
 static LLVMMetadataRef create_subprogram(const tgi_llvm_debug *d,
@@ -87,15 +91,44 @@ static LLVMMetadataRef inlined_subprogram(tgi_llvm_program *program,
     return added->subprogram;
 }
 
-static LLVMMetadataRef scope_in_file(const tgi_llvm_debug *d,
+/*
+ * The number of a site that was reached through calls; 0: another one, or out
+ * of memory (recorded). It becomes the DWARF discriminator, which tells blocks
+ * of the same line apart, so that dumps of assembly can name the calls.
+ */
+static unsigned inlined_number(tgi_llvm_program *program,
+                               const tgi_site_chain *site)
+{
+    tgi_llvm_debug *d = program->debug;
+    if (!site->caller)
+        return 0;
+    for (const inlined_site *i = d->inlined_sites; i; i = i->next)
+        if (i->site == site)
+            return i->number;
+    inlined_site *added = program->alloc(sizeof(*added));
+    if (!added) {
+        tgi_llvm_fail_memory(program);
+        return 0;
+    }
+    *added = (inlined_site){
+        .next = d->inlined_sites,
+        .site = site,
+        .number = d->inlined_sites ? d->inlined_sites->number + 1 : 1};
+    d->inlined_sites = added;
+    return added->number;
+}
+
+static LLVMMetadataRef scope_in_file(tgi_llvm_program *program,
                                      LLVMMetadataRef scope,
                                      const tgi_site_chain *site)
 {
+    const tgi_llvm_debug *d = program->debug;
     LLVMMetadataRef file = file_of(d, site);
-    return LLVMDIScopeGetFile(scope) == file
+    const unsigned number = inlined_number(program, site);
+    return LLVMDIScopeGetFile(scope) == file && !number
                ? scope
                : LLVMDIBuilderCreateLexicalBlockFile(d->builder, scope, file,
-                                                     0);
+                                                     number);
 }
 
 /* NULL when out of memory (recorded). */
@@ -104,8 +137,6 @@ static LLVMMetadataRef location_of(tgi_llvm_program *program,
 {
     tgi_llvm_debug *d = program->debug;
     LLVMContextRef context = program->emitter.context;
-    if (!site)
-        return LLVMDIBuilderCreateDebugLocation(context, 0, 0, d->scope, NULL);
     LLVMMetadataRef scope = d->scope, call = NULL;
     if (site->caller) {
         call = location_of(program, site->caller);
@@ -113,14 +144,15 @@ static LLVMMetadataRef location_of(tgi_llvm_program *program,
         if (!call || !scope)
             return NULL;
     }
-    return LLVMDIBuilderCreateDebugLocation(
-        context, (unsigned)site->line, 0, scope_in_file(d, scope, site), call);
+    return LLVMDIBuilderCreateDebugLocation(context, (unsigned)site->line, 0,
+                                            scope_in_file(program, scope, site),
+                                            call);
 }
 
 LLVMMetadataRef tgi_llvm_debug_set(tgi_llvm_program *program,
                                    const tgi_site_chain *site)
 {
-    if (!program->debug)
+    if (!program->debug || !program->debug->scope)
         return NULL;
     LLVMBuilderRef b = program->emitter.builder;
     LLVMMetadataRef before = LLVMGetCurrentDebugLocation2(b);
@@ -248,14 +280,18 @@ tgi_llvm_debug_place tgi_llvm_debug_enter(tgi_llvm_program *program,
     LLVMBuilderRef b = program->emitter.builder;
     const tgi_llvm_debug_place before = {d->scope,
                                          LLVMGetCurrentDebugLocation2(b)};
+    d->scope = NULL;
+    LLVMSetCurrentDebugLocation2(b, NULL);
+    if (!site)
+        return before;
     size_t n;
     const char *name = LLVMGetValueName2(function, &n);
     /* The line of an inlined function is not one of its caller's. */
     const tgi_site_chain *outer = site;
-    while (outer && outer->caller)
+    while (outer->caller)
         outer = outer->caller;
-    d->scope = create_subprogram(d, name, n, file_of(d, outer),
-                                 outer ? (unsigned)outer->line : 0);
+    d->scope =
+        create_subprogram(d, name, n, file_of(d, outer), (unsigned)outer->line);
     LLVMSetSubprogram(function, d->scope);
     LLVMSetCurrentDebugLocation2(b, location_of(program, site));
     return before;
@@ -284,10 +320,8 @@ tgi_llvm_debug_place tgi_llvm_debug_enter_shared(tgi_llvm_kernel *k,
         tgi_llvm_fail_memory(k->program);
         return before;
     }
-    *shared = (shared_function){.next = d->shared,
-                                .function = function,
-                                .subprogram = d->scope,
-                                .site = site};
+    *shared = (shared_function){
+        .next = d->shared, .function = function, .site = site};
     d->shared = shared;
     return before;
 }
@@ -307,16 +341,16 @@ void tgi_llvm_debug_call(tgi_llvm_kernel *k, LLVMValueRef function)
             s->is_ambiguous = true;
 }
 
-/* Line 0 is that of no source. */
-static void clear_lines(LLVMContextRef context, const shared_function *shared)
+/* Code without lines, rather than of line 0: gdb takes that for the line before
+   it in the table. */
+static void clear_lines(LLVMValueRef function)
 {
-    LLVMMetadataRef none = LLVMDIBuilderCreateDebugLocation(
-        context, 0, 0, shared->subprogram, NULL);
-    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(shared->function);
-         block; block = LLVMGetNextBasicBlock(block))
+    LLVMSetSubprogram(function, NULL);
+    for (LLVMBasicBlockRef block = LLVMGetFirstBasicBlock(function); block;
+         block = LLVMGetNextBasicBlock(block))
         for (LLVMValueRef inst = LLVMGetFirstInstruction(block); inst;
              inst = LLVMGetNextInstruction(inst))
-            LLVMInstructionSetDebugLoc(inst, none);
+            LLVMInstructionSetDebugLoc(inst, NULL);
 }
 
 /* -- The module ------------------------------------------------------------ */
@@ -348,13 +382,13 @@ bool tgi_llvm_debug_init(tgi_llvm_program *program, const char *directory)
                               LLVMCreateDIBuilder(program->emitter.module),
                           .directory = directory};
     const tgi_site_chain *first = first_site(program->loops);
-    d->file =
+    LLVMMetadataRef file =
         file_of(d, first ? first : &(tgi_site_chain){.file = "<unknown>"});
-    LLVMDIBuilderCreateCompileUnit(d->builder, LLVMDWARFSourceLanguageC11,
-                                   d->file, producer, sizeof(producer) - 1,
-                                   true, "", 0, 0, "", 0, LLVMDWARFEmissionFull,
-                                   0, true, false, "", 0, "", 0);
-    d->type = LLVMDIBuilderCreateSubroutineType(d->builder, d->file, NULL, 0,
+    LLVMDIBuilderCreateCompileUnit(d->builder, LLVMDWARFSourceLanguageC11, file,
+                                   producer, sizeof(producer) - 1, true, "", 0,
+                                   0, "", 0, LLVMDWARFEmissionFull, 0, true,
+                                   false, "", 0, "", 0);
+    d->type = LLVMDIBuilderCreateSubroutineType(d->builder, file, NULL, 0,
                                                 LLVMDIFlagZero);
     add_flag(program, "Debug Info Version", LLVMDebugMetadataVersion());
     add_flag(program, "Dwarf Version", DWARF_VERSION);
@@ -369,8 +403,23 @@ void tgi_llvm_debug_finish(tgi_llvm_program *program)
         return;
     for (const shared_function *s = d->shared; s; s = s->next)
         if (s->is_ambiguous)
-            clear_lines(program->emitter.context, s);
+            clear_lines(s->function);
     LLVMDIBuilderFinalize(d->builder);
+}
+
+bool tgi_llvm_debug_inlined_sites(tgi_llvm_program *program,
+                                  const tgi_site_chain ***out_sites,
+                                  size_t *out_n)
+{
+    const inlined_site *last =
+        program->debug ? program->debug->inlined_sites : NULL;
+    *out_n = last ? last->number : 0;
+    *out_sites = program->alloc((*out_n + 1) * sizeof(**out_sites));
+    if (!*out_sites)
+        return tgi_llvm_fail_memory(program);
+    for (; last; last = last->next)
+        (*out_sites)[last->number - 1] = last->site;
+    return true;
 }
 
 void tgi_llvm_debug_deinit(tgi_llvm_program *program)
@@ -379,6 +428,10 @@ void tgi_llvm_debug_deinit(tgi_llvm_program *program)
     if (!d)
         return;
     for (inlined_function *i = d->inlined, *next; i; i = next) {
+        next = i->next;
+        program->free(i);
+    }
+    for (inlined_site *i = d->inlined_sites, *next; i; i = next) {
         next = i->next;
         program->free(i);
     }

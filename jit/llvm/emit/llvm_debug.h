@@ -22,6 +22,13 @@ bool tgi_llvm_debug_init(tgi_llvm_program *program, const char *directory);
 void tgi_llvm_debug_finish(tgi_llvm_program *program);
 void tgi_llvm_debug_deinit(tgi_llvm_program *program);
 
+/* The sites of inlined code, by discriminator of .loc directives, from 1. The
+   caller frees the array. False, with a recorded failure, when out of
+   memory. */
+bool tgi_llvm_debug_inlined_sites(tgi_llvm_program *program,
+                                  const tgi_site_chain ***out_sites,
+                                  size_t *out_n);
+
 /* -- Functions ------------------------------------------------------------- */
 
 /* The function and location of the code under construction. */
@@ -29,8 +36,8 @@ typedef struct tgi_llvm_debug_place {
     LLVMMetadataRef scope, location;
 } tgi_llvm_debug_place;
 
-/* Code is emitted to `function` from now on, at first for `site`; NULL: no
-   line. Returns the place before. */
+/* Code is emitted to `function` from now on, at first for `site`; NULL: its
+   code has no lines. Returns the place before. */
 tgi_llvm_debug_place tgi_llvm_debug_enter(tgi_llvm_program *program,
                                           LLVMValueRef function,
                                           const tgi_site_chain *site);

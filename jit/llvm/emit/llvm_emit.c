@@ -10,6 +10,7 @@
 #include "llvm/emit/llvm_convert.h"
 #include "llvm/emit/llvm_lookup.h"
 #include "llvm/emit/llvm_quirks.h"
+#include "llvm/emit/llvm_target.h"
 
 #include <assert.h>
 #include <string.h>
@@ -242,6 +243,52 @@ static LLVMValueRef call_intrinsic(tgi_llvm_emitter *e,
     return tgi_llvm_intrinsic_call(e, intrinsic, dtype, operands, (unsigned)n);
 }
 
+/* -- SCALE ------------------------------------------------------------------ */
+
+/* The same lanes in front of poison, as a vector of n; x may be an element. */
+static LLVMValueRef widen(const tgi_llvm_emitter *e, LLVMValueRef x, unsigned n)
+{
+    LLVMTypeRef index = LLVMInt32TypeInContext(e->context);
+    if (e->lanes == 1)
+        return LLVMBuildInsertElement(
+            e->builder, LLVMGetPoison(LLVMVectorType(LLVMTypeOf(x), n)), x,
+            LLVMConstNull(index), "");
+    LLVMValueRef lanes[TGI_MAX_LANES];
+    for (unsigned i = 0; i < n; i++)
+        lanes[i] =
+            i < e->lanes ? LLVMConstInt(index, i, false) : LLVMGetPoison(index);
+    return LLVMBuildShuffleVector(e->builder, x, LLVMGetPoison(LLVMTypeOf(x)),
+                                  LLVMConstVector(lanes, n), "");
+}
+
+/* SCALE by the instruction, register by register. */
+static LLVMValueRef scale_by_register(const tgi_llvm_emitter *e, tg_dtype dtype,
+                                      LLVMValueRef x, LLVMValueRef n)
+{
+    enum { MIN_BYTES = 16 };
+    const unsigned bytes = (unsigned)tgi_dtype_bytes((int)dtype);
+    const unsigned min_lanes = e->lanes == 3 ? 4 : MIN_BYTES / bytes;
+    if (e->lanes < min_lanes) {
+        LLVMValueRef wide = e->isa->scale(e->builder, widen(e, x, min_lanes),
+                                          widen(e, n, min_lanes));
+        return tgi_llvm_extract_lanes(e, wide, 0, e->lanes);
+    }
+    const unsigned lanes =
+        tgi_llvm_target_function_bits(
+            LLVMGetBasicBlockParent(LLVMGetInsertBlock(e->builder))) /
+        8 / bytes;
+    if (e->lanes <= lanes)
+        return e->isa->scale(e->builder, x, n);
+    LLVMValueRef scaled[TGI_MAX_LANES];
+    for (unsigned i = 0; i * lanes < e->lanes; i++)
+        scaled[i] = e->isa->scale(
+            e->builder, tgi_llvm_extract_lanes(e, x, i * lanes, lanes),
+            tgi_llvm_extract_lanes(e, n, i * lanes, lanes));
+    return tgi_llvm_concat(e, scaled, e->lanes / lanes);
+}
+
+/* -- The emitter ----------------------------------------------------------- */
+
 static LLVMValueRef emit_primitive_value(tgi_llvm_emitter *e,
                                          tgi_primitive primitive,
                                          tg_dtype dtype, tg_dtype other,
@@ -317,6 +364,9 @@ static LLVMValueRef emit_primitive_value(tgi_llvm_emitter *e,
         return call_intrinsic(e, TGI_LLVM_FMA, dtype, in, 3);
     case TGI_PRIMITIVE_SQRT:
         return call_intrinsic(e, TGI_LLVM_SQRT, dtype, in, 1);
+    case TGI_PRIMITIVE_SCALE:
+        return e->isa->scale ? scale_by_register(e, dtype, in[0], in[1])
+                             : tgi_emit_scale(&e->base, dtype, in[0], in[2]);
     case TGI_PRIMITIVE_FLOOR:
         return call_intrinsic(e, TGI_LLVM_FLOOR, dtype, in, 1);
     case TGI_PRIMITIVE_CEIL:

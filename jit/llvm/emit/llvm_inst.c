@@ -146,7 +146,8 @@ static LLVMValueRef emit_cast(tgi_llvm_kernel *k, const tgi_inst *inst)
             return mask;
         tgi_emitted in[] = {mask, NULL, NULL};
         for (int i = 0; i < 2; i++)
-            in[1 + i] = tgi_emit_cast(&k->e->base, TG_BOOL, inst->dtype,
+            in[1 + i] = tgi_emit_cast(&k->e->base, TGI_OP_CAST, TG_BOOL,
+                                      inst->dtype,
                                       tgi_llvm_constant(k->e, TG_BOOL, i == 0));
         return LLVMBuildSelect(k->b, in[0], in[1], in[2], "");
     }
@@ -155,7 +156,7 @@ static LLVMValueRef emit_cast(tgi_llvm_kernel *k, const tgi_inst *inst)
         const tgi_emitted in[] = {x, tgi_llvm_constant(k->e, inst->type, 0)};
         return tgi_emit_recipe_of(TGI_OP_NE, inst->type)(&k->e->base, in);
     }
-    return tgi_emit_cast(&k->e->base, inst->type, inst->dtype, x);
+    return tgi_emit_cast(&k->e->base, inst->op, inst->type, inst->dtype, x);
 }
 
 /* -- Positions and indices ------------------------------------------------- */

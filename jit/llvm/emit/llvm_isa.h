@@ -40,6 +40,10 @@ typedef struct tgi_llvm_isa {
        no such instruction. */
     LLVMValueRef (*permute)(LLVMBuilderRef builder, LLVMValueRef table,
                             LLVMValueRef index);
+    /* x 2^n, rounded once, of vectors that fill a register. NULL: no such
+       instruction. */
+    LLVMValueRef (*scale)(LLVMBuilderRef builder, LLVMValueRef x,
+                          LLVMValueRef n);
     /* Store the floating-point mode (fpenv.h) to an i32, and load it. */
     void (*save_fp_mode)(LLVMBuilderRef builder, LLVMValueRef slot);
     void (*restore_fp_mode)(LLVMBuilderRef builder, LLVMValueRef slot);

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* -- CPUs ------------------------------------------------------------------ */
@@ -281,6 +282,18 @@ void tgi_llvm_target_set_module(const tgi_llvm_target *target,
     LLVMDisposeTargetData(layout);
 }
 
+static const char width_attribute[] = "prefer-vector-width";
+
+unsigned tgi_llvm_target_function_bits(LLVMValueRef function)
+{
+    unsigned length;
+    LLVMAttributeRef attribute = LLVMGetStringAttributeAtIndex(
+        function, LLVMAttributeFunctionIndex, width_attribute,
+        sizeof(width_attribute) - 1);
+    return (unsigned)strtoul(LLVMGetStringAttributeValue(attribute, &length),
+                             NULL, 10);
+}
+
 void tgi_llvm_target_set_function(const tgi_llvm_target *target,
                                   LLVMValueRef function, unsigned vector_bits)
 {
@@ -295,7 +308,7 @@ void tgi_llvm_target_set_function(const tgi_llvm_target *target,
     snprintf(bits, sizeof(bits), "%u", vector_bits);
     set_attribute(function, "target-cpu", target->cpu);
     set_attribute(function, "target-features", target->features);
-    set_attribute(function, "prefer-vector-width", bits);
+    set_attribute(function, width_attribute, bits);
     set_attribute(function, "min-legal-vector-width", bits);
     set_attribute(function, "no-builtins", "");
     set_attribute(function, "frame-pointer", "all");

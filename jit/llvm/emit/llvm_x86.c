@@ -24,6 +24,33 @@ static LLVMValueRef permute(LLVMBuilderRef builder, LLVMValueRef table,
                              (LLVMValueRef[]){table, index}, 2);
 }
 
+/* The masked forms are the only ones; all lanes are active. */
+static LLVMValueRef scale(LLVMBuilderRef builder, LLVMValueRef x,
+                          LLVMValueRef n)
+{
+    static const char *const names[2][3] = {
+        {"llvm.x86.avx512.mask.scalef.ps.128",
+         "llvm.x86.avx512.mask.scalef.ps.256",
+         "llvm.x86.avx512.mask.scalef.ps.512"},
+        {"llvm.x86.avx512.mask.scalef.pd.128",
+         "llvm.x86.avx512.mask.scalef.pd.256",
+         "llvm.x86.avx512.mask.scalef.pd.512"},
+    };
+    enum { CURRENT_ROUNDING = 4 };
+    LLVMTypeRef type = LLVMTypeOf(x);
+    LLVMContextRef context = LLVMGetTypeContext(type);
+    const unsigned lanes = LLVMGetVectorSize(type);
+    const bool is_double =
+        LLVMGetTypeKind(LLVMGetElementType(type)) == LLVMDoubleTypeKind;
+    const unsigned registers = lanes / (is_double ? 2 : 4); /* of 128 bits */
+    LLVMTypeRef mask = LLVMIntTypeInContext(context, lanes > 8 ? lanes : 8);
+    LLVMValueRef operands[] = {
+        x, n, x, LLVMConstAllOnes(mask),
+        LLVMConstInt(LLVMInt32TypeInContext(context), CURRENT_ROUNDING, false)};
+    return tgi_llvm_isa_call(builder, names[is_double][registers / 2], operands,
+                             registers == 4 ? 5 : 4);
+}
+
 static void save_fp_mode(LLVMBuilderRef builder, LLVMValueRef slot)
 {
     tgi_llvm_isa_call(builder, "llvm.x86.sse.stmxcsr", &slot, 1);
@@ -44,10 +71,12 @@ static void restore_fp_mode(LLVMBuilderRef builder, LLVMValueRef slot)
     .unscheduled_cpu = "skylake"
 
 static const tgi_llvm_isa avx2 = {OF_BOTH, .max_vector_bits = 256};
-static const tgi_llvm_isa avx512 = {OF_BOTH, .max_vector_bits = 512,
+static const tgi_llvm_isa avx512 = {OF_BOTH,
+                                    .max_vector_bits = 512,
                                     .has_mask_registers = true,
                                     .converts_64_bit_integers = true,
-                                    .broadcasts_operands = true};
+                                    .broadcasts_operands = true,
+                                    .scale = scale};
 
 const char tgi_llvm_isa_needed[] = "AVX2 or FMA";
 

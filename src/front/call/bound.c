@@ -165,14 +165,22 @@ void tg_bound_release(tg_bound *b)
 
 /* -- Running --------------------------------------------------------------- */
 
-tg_status tgi_bound_run(tg_bound *b)
+/* After arguments have been set. */
+TGI_NOINLINE static tg_status prepare_run(tg_bound *b)
 {
     if (b->is_stale) {
         TGI_TRY(tgi_bound_select(b));
         store_results(b);
     }
-    if (b->has_set)
-        TGI_TRY(tgi_launch_check_numbers(&b->active->launch, b->site));
+    return b->has_set
+               ? tgi_launch_check_numbers(&b->active->launch, b->site)
+               : TG_OK;
+}
+
+tg_status tgi_bound_run(tg_bound *b)
+{
+    if (b->has_set || b->is_stale)
+        TGI_TRY(prepare_run(b));
     return tgi_launch_run(&b->active->launch);
 }
 

@@ -136,14 +136,14 @@ static tg_status bind_buffers(const tg_bound *b, tgi_bound_launch *l)
     for (size_t i = 0; i < launch->n_results; i++) {
         if (!b->result_data[i])
             continue;
-        if (tgi_runner_result_bytes(launch->runner, i) !=
-            tgi_runner_result_bytes(first->runner, i))
+        if (tgi_runner_results(launch->runner)[i].bytes !=
+            tgi_runner_results(first->runner)[i].bytes)
             TGI_FAIL(TG_ERROR_SHAPE, b->site,
                      "%s: result %zu has %lld bytes for these arguments, but "
                      "the memory of tg_bound_set_result has %lld",
                      launch->concrete->name, i,
-                     (long long)tgi_runner_result_bytes(launch->runner, i),
-                     (long long)tgi_runner_result_bytes(first->runner, i));
+                     (long long)tgi_runner_results(launch->runner)[i].bytes,
+                     (long long)tgi_runner_results(first->runner)[i].bytes);
         launch->results[i] = b->result_data[i];
     }
     TGI_TRY(tgi_launch_check_overlap(launch, b->site));

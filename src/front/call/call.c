@@ -31,20 +31,29 @@ static tg_status call_concrete(tg_concrete *concrete, const tgi_args *args,
     return status;
 }
 
-static tg_status call_function(tg_function *function,
-                               const tg_operand *operands, size_t n_operands,
-                               const tg_result *results, size_t n_results,
-                               tg_site site, tgi_inline_args *storage)
+/* What tg_call was given. The site is not part of it, so that it is passed in
+   registers: a copy in memory of the program's two words as one would wait for
+   their stores, 6 ns. */
+typedef struct request {
+    tg_function *function;
+    const tg_operand *operands;
+    size_t n_operands;
+    const tg_result *results;
+    size_t n_results;
+} request;
+
+static tg_status call_function(const request *r, tg_site site,
+                               tgi_inline_args *storage)
 {
     tgi_args args;
     tg_concrete *concrete = NULL;
     const uint64_t begin = tgi_timeline_begin();
-    TGI_TRY(tgi_args_from_operands(function->ctx, operands, n_operands, NULL,
-                                   site, storage, &args));
+    TGI_TRY(tgi_args_from_operands(r->function->ctx, r->operands, r->n_operands,
+                                   NULL, site, storage, &args));
     tg_status status =
-        tgi_function_lookup(function, &args, false, site, &concrete);
+        tgi_function_lookup(r->function, &args, false, site, &concrete);
     if (!status)
-        status = call_concrete(concrete, &args, results, n_results, site);
+        status = call_concrete(concrete, &args, r->results, r->n_results, site);
     tgi_args_deinit(&args);
     tgi_timeline_end("call", "tg_call", begin);
     return status;
@@ -52,14 +61,11 @@ static tg_status call_function(tg_function *function,
 
 /* Arguments on the stack, for calls outside of callbacks: nested callbacks must
    use little of it. */
-TGI_NOINLINE static tg_status
-call_with_inline_args(tg_function *function, const tg_operand *operands,
-                      size_t n_operands, const tg_result *results,
-                      size_t n_results, tg_site site)
+TGI_NOINLINE static tg_status call_with_inline_args(const request *r,
+                                                    tg_site site)
 {
     tgi_inline_args storage;
-    return call_function(function, operands, n_operands, results, n_results,
-                         site, &storage);
+    return call_function(r, site, &storage);
 }
 
 tg_status tg_call_at(tg_function *function, const tg_operand *operands,
@@ -68,16 +74,15 @@ tg_status tg_call_at(tg_function *function, const tg_operand *operands,
 {
     tgi_api_frame frame =
         tgi_api_enter(function ? function->ctx : NULL, "tg_call");
+    const request r = {function, operands, n_operands, results, n_results};
     tg_status status;
     if (!function)
         status = tgi_error_set(TG_ERROR_INVALID_ARGUMENT, site,
                                "tg_call: the function is NULL");
     else if (tgi_trace_current())
-        status = call_function(function, operands, n_operands, results,
-                               n_results, site, NULL);
+        status = call_function(&r, site, NULL);
     else
-        status = call_with_inline_args(function, operands, n_operands, results,
-                                       n_results, site);
+        status = call_with_inline_args(&r, site);
     if (status)
         tgi_error_locate(site, NULL);
     tgi_api_leave(frame);

@@ -454,7 +454,8 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
     tg_concrete *c = concrete_alloc(function, spec);
     if (!c)
         return TG_ERROR_OUT_OF_MEMORY;
-    tg_trace *t = tgi_trace_begin(function->ctx, function, site);
+    tg_trace *t =
+        tgi_trace_begin(function->ctx, function, function->is_fast, site);
     if (!t) {
         tg_concrete_release(c);
         return tg_error_last()->status;
@@ -470,6 +471,7 @@ tg_status tgi_concrete_trace(tg_function *function, const tgi_args *spec,
         tgi_error_preserve_during(discard_trace, &(failed_trace){t, c});
         return status;
     }
+    c->n_symbols = tgi_dims_n_symbols(c->graph->dims);
     tgi_trace_end(t);
     tgi_log_write(&function->ctx->log, TG_LOG_INFO, TGI_LOG_TRACE,
                   "%s:%d: traced %s: %u node%s, %u after passes, in %.2f ms",

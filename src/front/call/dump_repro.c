@@ -289,7 +289,9 @@ static void write_other(const writer *w, tgi_ref ref, const tgi_node *node)
         tgi_strbuf_add(out, ")");
         break;
     case TGI_OP_CAST:
-        tgi_strbuf_addf(out, "tg_cast(v%u, %s)", node->inputs[0], dtype);
+    case TGI_OP_BITCAST:
+        tgi_strbuf_addf(out, "tg_%s(v%u, %s)", tgi_op_table[node->op].name,
+                        node->inputs[0], dtype);
         break;
     case TGI_OP_BROADCAST:
     case TGI_OP_RESHAPE:
@@ -405,7 +407,8 @@ static void write_node(const writer *w, tgi_ref ref)
         return;
     }
     tgi_strbuf_addf(w->out, "    __attribute__((unused)) tg_value v%u = ", ref);
-    if (tgi_op_is_elementwise(node->op) && node->op != TGI_OP_CAST) {
+    if (tgi_op_is_elementwise(node->op) &&
+        tgi_op_table[node->op].cls != TGI_OPCLASS_CAST) {
         write_call(w, node, tgi_op_table[node->op].name);
         tgi_strbuf_add(w->out, ")");
     } else {

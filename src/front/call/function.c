@@ -27,6 +27,12 @@ static const tgi_setting policy_setting = {
     .keywords = policy_words,
 };
 
+static const tgi_setting accuracy_setting = {
+    TGI_OPTION(tg_function_options, accuracy),
+    .kind = TGI_SETTING_NUMBER,
+    .keywords = tgi_accuracy_keywords,
+};
+
 /* -- Creation and destruction ---------------------------------------------- */
 
 static tg_status function_init(tg_function *f, tg_context *ctx,
@@ -50,6 +56,10 @@ static tg_status function_init(tg_function *f, tg_context *ctx,
     uint64_t policy;
     TGI_TRY(tgi_setting_read(&policy_setting, options, NULL, &policy));
     f->policy = (tg_policy)policy;
+    uint64_t accuracy;
+    TGI_TRY(tgi_setting_read(&accuracy_setting, options, NULL, &accuracy));
+    f->is_fast = accuracy == TG_ACCURACY_DEFAULT ? ctx->is_fast
+                                                 : accuracy == TG_ACCURACY_FAST;
     if (!options->signature && !options->n_signature)
         return TG_OK;
 

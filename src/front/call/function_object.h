@@ -31,6 +31,7 @@ struct tg_concrete {
 
     tgi_args spec;
     bool is_exact; /* no extent is symbolic */
+    size_t n_symbols; /* of the graph's extents */
     tgi_key key;
     uint64_t hash;
     tgi_graph *graph;
@@ -107,6 +108,7 @@ struct tg_function {
     bool has_signature;
     tgi_args signature;
     tg_policy policy;
+    bool is_fast; /* accuracy */
     size_t max_traces, max_trace_bytes;
 
     pthread_mutex_t lock; /* guards all below */

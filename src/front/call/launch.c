@@ -172,7 +172,6 @@ static bool alloc_arrays(tgi_launch *launch, size_t n_symbols)
                          : tgi_alloc(bytes);
     if (!launch->arrays)
         return false;
-    memset(launch->arrays, 0, bytes);
     launch->params = launch->arrays;
     launch->results = launch->params + n_params;
     launch->param_variables =
@@ -180,6 +179,11 @@ static bool alloc_arrays(tgi_launch *launch, size_t n_symbols)
     launch->param_bytes = (int64_t *)(launch->param_variables + n_params);
     launch->symbols = launch->param_bytes + n_params;
     launch->numbers = (tgi_launch_number *)(launch->symbols + n_symbols);
+    /* The other arrays are filled. */
+    for (size_t i = 0; i < n_results; i++)
+        launch->results[i] = NULL;
+    for (size_t i = 0; i < n_params; i++)
+        launch->param_variables[i] = NULL;
     return true;
 }
 
@@ -188,16 +192,18 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
 {
     static const tgi_launch_state empty; /* faster to copy than to clear */
     const tgi_graph *graph = concrete->graph;
-    size_t n_symbols = tgi_dims_n_symbols(graph->dims);
+    const size_t n_symbols = concrete->n_symbols;
     launch->concrete = concrete;
     launch->runner = NULL;
     launch->state = empty;
-    launch->is_initialised = launch->is_dumped = false;
+    launch->is_dumped = false;
     launch->n_params = graph->params.n;
     launch->n_results = graph->results.n;
     tg_status status = alloc_arrays(launch, n_symbols)
                            ? set_params(launch, args)
                            : tgi_error_memory();
+    launch->is_initialised =
+        launch->state.variables.n == 0 && concrete->initials.n == 0;
     if (!status)
         status = tgi_launch_check_numbers(launch, site);
     for (size_t k = 0; k < n_symbols && !status; k++) {
@@ -256,16 +262,14 @@ void tgi_launch_end(tgi_launch *launch)
 /* Result i, for its slot. */
 static tgi_slot_result slot_result(const tgi_launch *launch, size_t i)
 {
-    const tgi_graph *graph = launch->concrete->graph;
-    const tgi_ref ref = graph->results.data[i];
-    return (tgi_slot_result){
-        .who = launch->concrete->name,
-        .what = "result",
-        .number = i,
-        .dtype = tgi_graph_node(graph, ref)->dtype,
-        .rank = tgi_graph_shape(graph, ref)->rank,
-        .dims = tgi_runner_result_dims(launch->runner, i),
-        .bytes = tgi_runner_result_bytes(launch->runner, i)};
+    const tgi_runner_result *result = &tgi_runner_results(launch->runner)[i];
+    return (tgi_slot_result){.who = launch->concrete->name,
+                             .what = "result",
+                             .number = i,
+                             .dtype = result->dtype,
+                             .rank = result->rank,
+                             .dims = result->dims,
+                             .bytes = result->bytes};
 }
 
 /* Checks new result tensors and temporaries against the memory limit. */
@@ -279,7 +283,7 @@ static tg_status check_memory(const tgi_launch *launch,
         if (results && results[i].kind == TG_RESULT_TENSOR &&
             (!*results[i].as.tensor || results[i].is_fresh) &&
             __builtin_add_overflow(
-                bytes, (uint64_t)tgi_runner_result_bytes(launch->runner, i),
+                bytes, (uint64_t)tgi_runner_results(launch->runner)[i].bytes,
                 &bytes))
             bytes = UINT64_MAX;
     return tgi_context_check_memory(c->ctx, bytes, c->name,
@@ -358,12 +362,12 @@ tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
     const char *name = launch->concrete->name;
     for (size_t i = 0; i < launch->n_results; i++) {
         span result = {launch->results[i],
-                       tgi_runner_result_bytes(launch->runner, i)};
+                       tgi_runner_results(launch->runner)[i].bytes};
         if (!result.begin)
             continue;
         for (size_t k = 0; k < i; k++) {
             span other = {launch->results[k],
-                          tgi_runner_result_bytes(launch->runner, k)};
+                          tgi_runner_results(launch->runner)[k].bytes};
             if (other.begin && overlaps(result, other))
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                          "%s: results %zu and %zu overlap", name, k, i);
@@ -495,37 +499,52 @@ static void pass_versions(tgi_launch *launch)
     }
 }
 
+/* Runs the launch on its buffers. Locks held. */
+static inline __attribute__((always_inline)) tg_status
+run_runner(tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
+{
+    if (launch->concrete->ctx->dump & TGI_DUMP_REPRO && !launch->is_dumped)
+        dump_repro(launch);
+    if (launch->concrete->ctx->checks && tgi_runner_native(launch->runner))
+        return tgi_checked_run(launch, trace, call);
+    return call ? tgi_runner_run_profiled(launch->runner, trace, call)
+                : tgi_runner_run(launch->runner);
+}
+
+/* Of a launch with variables. */
+static inline __attribute__((always_inline)) tg_status run_with_variables(
+    tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
+{
+    if (!launch->is_initialised)
+        TGI_TRY(initialise_variables(launch));
+    for (size_t i = 0; i < launch->state.snapshots.n; i++) {
+        const tgi_snapshot *snapshot = &launch->state.snapshots.data[i];
+        memcpy(snapshot->buffer, snapshot->variable->data,
+               (size_t)snapshot->variable->spec.bytes);
+    }
+    pass_versions(launch);
+    const tg_status status = run_runner(launch, trace, call);
+    /* Also after a failure, which does not undo earlier assignments. */
+    for (size_t i = 0; i < launch->state.written.n; i++)
+        tgi_variable_bump_version(launch->state.written.data[i]);
+    return status;
+}
+
 /* Runs the launch; with `call`, timed. Inlined twice. */
 static inline __attribute__((always_inline)) tg_status
 run_launch(tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
 {
-    TGI_TRY(lock_groups(launch));
-    uint32_t mode = tgi_fpenv_begin();
-    tg_status status =
-        launch->is_initialised ? TG_OK : initialise_variables(launch);
-    if (!status) {
-        if (launch->concrete->ctx->dump & TGI_DUMP_REPRO &&
-            !launch->is_dumped)
-            dump_repro(launch);
-        for (size_t i = 0; i < launch->state.snapshots.n; i++) {
-            const tgi_snapshot *snapshot = &launch->state.snapshots.data[i];
-            memcpy(snapshot->buffer, snapshot->variable->data,
-                   (size_t)snapshot->variable->spec.bytes);
-        }
-        if (launch->state.variables.n)
-            pass_versions(launch);
-        if (launch->concrete->ctx->checks && tgi_runner_native(launch->runner))
-            status = tgi_checked_run(launch, trace, call);
-        else
-            status = call
-                         ? tgi_runner_run_profiled(launch->runner, trace, call)
-                         : tgi_runner_run(launch->runner);
-        /* Also after a failure, which does not undo earlier assignments. */
-        for (size_t i = 0; i < launch->state.written.n; i++)
-            tgi_variable_bump_version(launch->state.written.data[i]);
-    }
+    const bool has_variables =
+        launch->state.groups.n > 0 || !launch->is_initialised;
+    if (has_variables)
+        TGI_TRY(lock_groups(launch));
+    const uint32_t mode = tgi_fpenv_begin();
+    const tg_status status = has_variables
+                                 ? run_with_variables(launch, trace, call)
+                                 : run_runner(launch, trace, call);
     tgi_fpenv_end(mode);
-    unlock_groups(launch);
+    if (has_variables)
+        unlock_groups(launch);
     return status;
 }
 

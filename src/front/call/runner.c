@@ -12,6 +12,7 @@
 
 struct tgi_runner {
     int64_t *symbols;
+    size_t n_symbols;
     tgi_native *native; /* or … */
     tgi_interp *interp;
     bool is_stopgap; /* see tgi_runner_create */
@@ -19,8 +20,7 @@ struct tgi_runner {
     void *const *params, *const *results; /* of the next run, borrowed */
     void **bound; /* elements of params, then results, at the last bind */
     bool is_bound;
-    /* Per result: TG_MAX_RANK extents, then its bytes. */
-    int64_t (*dims)[TG_MAX_RANK + 1];
+    tgi_runner_result *result_types;
     struct tgi_interp_profile *profile; /* interp: of profiled runs, or NULL */
 };
 
@@ -60,14 +60,17 @@ static tg_status check_sizes(const tgi_graph *graph, const int64_t *values,
     return TG_OK;
 }
 
-static tg_status set_result_dims(const tg_concrete *c, tgi_runner *runner,
-                                 const int64_t *values)
+static tg_status set_result_types(const tg_concrete *c, tgi_runner *runner,
+                                  const int64_t *values)
 {
     const tgi_graph *graph = c->graph;
     for (size_t i = 0; i < graph->results.n; i++) {
-        int64_t *dims = runner->dims[i];
-        TGI_TRY(tgi_graph_value_size(graph, graph->results.data[i], values,
-                                     dims, &dims[TG_MAX_RANK]));
+        const tgi_ref ref = graph->results.data[i];
+        tgi_runner_result *result = &runner->result_types[i];
+        result->dtype = tgi_graph_node(graph, ref)->dtype;
+        result->rank = tgi_graph_shape(graph, ref)->rank;
+        TGI_TRY(tgi_graph_value_size(graph, ref, values, result->dims,
+                                     &result->bytes));
     }
     return TG_OK;
 }
@@ -93,7 +96,7 @@ static tg_status runner_init(tg_concrete *c, tgi_runner *runner,
     TGI_TRY(tgi_dims_evaluate(c->graph->dims, runner->symbols, values));
     TGI_TRY(tgi_graph_run_checks(c->graph, values));
     TGI_TRY(check_sizes(c->graph, values, &bytes));
-    TGI_TRY(set_result_dims(c, runner, values));
+    TGI_TRY(set_result_types(c, runner, values));
     if (tgi_compile_is_wanted(c))
         TGI_TRY(create_native(c, runner, values,
                               tgi_compile_budget(c, is_eager, bytes)));
@@ -122,14 +125,15 @@ tg_status tgi_runner_create(tg_concrete *c, const int64_t *symbols,
     tg_status status = runner && values ? TG_OK : tgi_error_memory();
     if (!status) {
         runner->symbols = tgi_alloc((n + 1) * sizeof(*symbols));
-        runner->dims = tgi_alloc_zero((c->graph->results.n + 1) *
-                                      sizeof(*runner->dims));
+        runner->n_symbols = n;
+        runner->result_types = tgi_alloc_zero((c->graph->results.n + 1) *
+                                              sizeof(*runner->result_types));
         runner->n_params = c->graph->params.n;
         runner->n_results = c->graph->results.n;
         runner->bound =
             tgi_alloc((runner->n_params + runner->n_results + 1) *
                       sizeof(*runner->bound));
-        status = runner->symbols && runner->dims && runner->bound
+        status = runner->symbols && runner->result_types && runner->bound
                      ? TG_OK
                      : tgi_error_memory();
     }
@@ -158,18 +162,18 @@ void tgi_runner_destroy(tgi_runner *runner)
     tgi_interp_destroy(runner->interp);
     tgi_free(runner->profile);
     tgi_free(runner->bound);
-    tgi_free(runner->dims);
+    tgi_free(runner->result_types);
     tgi_free(runner->symbols);
     tgi_free(runner);
 }
 
 /* -- Use ------------------------------------------------------------------- */
 
-bool tgi_runner_has_symbols(const tgi_runner *runner, const int64_t *symbols,
-                            size_t n_symbols)
+bool tgi_runner_has_symbols(const tgi_runner *runner, const int64_t *symbols)
 {
-    return n_symbols == 0 ||
-           memcmp(runner->symbols, symbols, n_symbols * sizeof(*symbols)) == 0;
+    return runner->n_symbols == 0 ||
+           memcmp(runner->symbols, symbols,
+                  runner->n_symbols * sizeof(*symbols)) == 0;
 }
 
 bool tgi_runner_is_stopgap(const tgi_runner *runner)
@@ -177,14 +181,9 @@ bool tgi_runner_is_stopgap(const tgi_runner *runner)
     return runner->is_stopgap;
 }
 
-const int64_t *tgi_runner_result_dims(const tgi_runner *runner, size_t result)
+const tgi_runner_result *tgi_runner_results(const tgi_runner *runner)
 {
-    return runner->dims[result];
-}
-
-int64_t tgi_runner_result_bytes(const tgi_runner *runner, size_t result)
-{
-    return runner->dims[result][TG_MAX_RANK];
+    return runner->result_types;
 }
 
 bool tgi_runner_is_bound(const tgi_runner *runner, void *const *params,

@@ -23,15 +23,20 @@ tg_status tgi_runner_create(tg_concrete *concrete, const int64_t *symbols,
                             bool is_eager, tgi_runner **out_runner);
 void tgi_runner_destroy(tgi_runner *runner);
 
-/* True if the runner was created for these n_symbols symbolic extents. */
-bool tgi_runner_has_symbols(const tgi_runner *runner, const int64_t *symbols,
-                            size_t n_symbols);
+/* True if the runner was created for these symbolic extents. */
+bool tgi_runner_has_symbols(const tgi_runner *runner, const int64_t *symbols);
 /* A stopgap is destroyed after its call: the next one may find code. */
 bool tgi_runner_is_stopgap(const tgi_runner *runner);
 
-/* The extents of a result, and its size in bytes. */
-const int64_t *tgi_runner_result_dims(const tgi_runner *runner, size_t result);
-int64_t tgi_runner_result_bytes(const tgi_runner *runner, size_t result);
+/* The type of a result, and its size in bytes. */
+typedef struct tgi_runner_result {
+    tg_dtype dtype;
+    int rank;
+    int64_t dims[TG_MAX_RANK];
+    int64_t bytes;
+} tgi_runner_result;
+
+const tgi_runner_result *tgi_runner_results(const tgi_runner *runner);
 
 /*
  * Sets the buffers of later runs, with the rules of tgi_interp_run. The arrays

@@ -75,16 +75,15 @@ tg_status tgi_runner_acquire(tg_concrete *c, const int64_t *symbols,
                              bool is_eager, tgi_runner **out_runner)
 {
     tgi_runner_pool *pool = &c->runners;
-    const size_t n = tgi_dims_n_symbols(c->graph->dims);
     tgi_runner *fast = take_fast_slot(pool);
-    if (fast && tgi_runner_has_symbols(fast, symbols, n)) {
+    if (fast && tgi_runner_has_symbols(fast, symbols)) {
         *out_runner = fast;
         return TG_OK;
     }
     *out_runner = NULL;
     pthread_mutex_lock(&pool->lock);
     for (size_t i = pool->idle.n; i-- > 0 && !*out_runner;)
-        if (tgi_runner_has_symbols(pool->idle.data[i], symbols, n)) {
+        if (tgi_runner_has_symbols(pool->idle.data[i], symbols)) {
             *out_runner = pool->idle.data[i];
             pool->idle.data[i] = pool->idle.data[--pool->idle.n];
         }

@@ -4,6 +4,7 @@
  */
 #include "front/call/signature.h"
 
+#include <stddef.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -82,7 +83,7 @@ static tgi_arg *begin_arg(tgi_args *args, uint32_t operand)
         return NULL;
     }
     tgi_arg *arg = &args->list.data[args->list.n];
-    *arg = blank;
+    memcpy(arg, &blank, offsetof(tgi_arg, dims));
     arg->operand = operand;
     return arg;
 }

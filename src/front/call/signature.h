@@ -27,7 +27,6 @@ typedef struct tgi_arg {
     int8_t rank;
     uint32_t operand; /* number of its operand in the call */
     uint32_t alias;   /* VARIABLE: first argument that is the same variable */
-    int64_t dims[TG_MAX_RANK];
     const tg_bundle_type *bundle_type; /* of the operand, or NULL */
     size_t offset;                     /* of the member in that bundle */
     const char *member;                /* its name, or NULL */
@@ -40,6 +39,8 @@ typedef struct tgi_arg {
     const void *data;      /* TENSOR; NUMBER: NULL, or its memory (bound) */
     char number[8];        /* NUMBER: the element */
     uint32_t ref;          /* in a trace: node of the argument; else 0 */
+
+    int64_t dims[TG_MAX_RANK]; /* undefined from `rank` on */
 } tgi_arg;
 
 typedef struct tgi_args {

@@ -303,7 +303,7 @@ static void print_kernel(const tgi_page *p, uint32_t kernel)
     print_facts(p, kernel);
     print_nodes(p, kernel);
     tgi_strbuf_add(p->out, "<h4>Loops</h4><pre>");
-    tgi_loops_print_kernel(p->loops, k, &text);
+    tgi_loops_print_kernel(p->loops, k, 0, &text);
     add_escaped(p, &text);
     tgi_strbuf_add(p->out, "</pre>\n");
     if (k->schedule) {

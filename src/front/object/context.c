@@ -53,10 +53,10 @@ static const tgi_keyword compile_keywords[] = {
     {NULL, 0, 0},
 };
 
-enum { SHOW_GDB = 1, SHOW_PERF = 2 };
 static const tgi_keyword show_keywords[] = {
-    {"gdb", SHOW_GDB, 0},
-    {"perf", SHOW_PERF, 0},
+    {"gdb", TGI_SHOW_GDB, 0},
+    {"perf", TGI_SHOW_PERF, 0},
+    {"jitdump", TGI_SHOW_JITDUMP, 0},
     {NULL, 0, 0},
 };
 
@@ -83,6 +83,13 @@ _Static_assert(TGI_N_PASSES <= 16 && TGI_N_LOOP_PASSES <= 16, "bits");
 static const tgi_keyword pass_keywords[] = {
     TGI_PASSES(PASS) TGI_LOOP_PASSES(NO_KEYWORD, LOOP_PASS){NULL, 0, 0}};
 
+const tgi_keyword tgi_accuracy_keywords[] = {
+    {"TG_ACCURACY_DEFAULT", TG_ACCURACY_DEFAULT, 0},
+    {"TG_ACCURACY_FULL", TG_ACCURACY_FULL, 0},
+    {"TG_ACCURACY_FAST", TG_ACCURACY_FAST, 0},
+    {NULL, 0, 0},
+};
+
 /* -- Settings -------------------------------------------------------------- */
 
 #define DEFAULT_GRAIN \
@@ -107,6 +114,7 @@ enum {
     GRAIN,
     SCHEDULE_SEED,
     CHECK,
+    ACCURACY,
     SETTINGS
 };
 
@@ -152,6 +160,8 @@ static const tgi_setting settings[SETTINGS] = {
                        .max = INT32_MAX},
     [CHECK] = {OPTION(check), "TGJIT_CHECK", TGI_SETTING_KEYWORDS,
                check_keywords},
+    [ACCURACY] = {OPTION(accuracy), .kind = TGI_SETTING_NUMBER,
+                  .keywords = tgi_accuracy_keywords},
 };
 
 /* Reads all settings; the log first, for warnings about the others. */
@@ -278,6 +288,7 @@ static tg_status context_create(const tg_context_options *options,
     ctx->memory_limit =
         options->memory_limit ? options->memory_limit : tgi_machine_memory();
     ctx->no_contraction = options->no_contraction;
+    ctx->is_fast = values[ACCURACY] == TG_ACCURACY_FAST;
     ctx->skip_passes = (uint32_t)values[SKIP_PASSES] & (LOOP_PASS_BIT - 1);
     ctx->skip_loop_passes = (uint32_t)values[SKIP_PASSES] / LOOP_PASS_BIT;
     ctx->verifies = values[VERIFY] != 0;
@@ -297,8 +308,7 @@ static tg_status context_create(const tg_context_options *options,
     ctx->schedule_seed = values[SCHEDULE_SEED];
     /* Process-wide, because code does not belong to a context. */
     if (values[SHOW_CODE])
-        tgi_jit_enable_debuggers(values[SHOW_CODE] & SHOW_GDB,
-                                 values[SHOW_CODE] & SHOW_PERF);
+        tgi_jit_show_code((unsigned)values[SHOW_CODE], ctx->dump_dir);
     *out_ctx = ctx;
     return TG_OK;
 }

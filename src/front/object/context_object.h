@@ -47,6 +47,7 @@ struct tg_context {
     char *dump_dir;
     char *inspect_dir; /* of pages (TGJIT_INSPECT), or NULL */
     bool no_contraction;
+    bool is_fast;           /* the accuracy of functions that do not choose */
     bool verifies;          /* verify graphs and loops after each pass, and the
                                schedules and IR of compiled code */
     uint64_t schedule_seed; /* of random schedules, for tests; 0: none */
@@ -69,6 +70,9 @@ struct tg_context {
     tgi_name_counts default_scopes; /* opened outside of all scopes */
     bool is_closed;                 /* no handle is left */
 };
+
+/* The values of tg_accuracy_level. */
+extern const tgi_keyword tgi_accuracy_keywords[];
 
 /* A reference held by an object of the library. It keeps the context alive,
    but not the variables that the context owns. */

@@ -9,15 +9,17 @@
 #include "front/object/tensor_object.h"
 #include "tgjit/result.h"
 
-/* The result that a slot receives, for checks and messages. */
+/* The result that a slot receives, for checks and messages. Compilers compare
+   a dtype and the rank after it as one word, which waits for their stores;
+   therefore they are apart. */
 typedef struct tgi_slot_result {
     const char *who;  /* the function */
     const char *what; /* "result" or "component" */
     size_t number;
     tg_dtype dtype;
-    int rank;
     const int64_t *dims; /* borrowed; unused for rank 0 */
     int64_t bytes;
+    int rank;
 } tgi_slot_result;
 
 /* Fails unless a C number can receive the result. */

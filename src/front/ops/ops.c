@@ -59,56 +59,6 @@ static tg_value build_elementwise(tgi_op op, const tg_operand *operands,
 #include "ir/op.def"
 #undef OP
 
-/* -- Elementwise, composed of others --------------------------------------- */
-
-tg_value tg_square_at(tg_operand x, tg_site site)
-{
-    tgi_operation o;
-    tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "square", site)) {
-        tgi_ref in = tgi_operation_operand(&o, x);
-        result = tgi_build_2(&o.b, TGI_OP_MUL, in, in);
-    }
-    return tgi_operation_end(&o, result);
-}
-
-/* a > b is b < a, even for NaN. */
-static tg_value build_swapped(tgi_op op, const char *name, tg_operand a,
-                              tg_operand b, tg_site site)
-{
-    tgi_operation o;
-    tgi_ref result = 0;
-    if (tgi_operation_begin(&o, name, site)) {
-        tgi_ref left = tgi_operation_operand(&o, a);
-        result = tgi_build_2(&o.b, op, tgi_operation_operand(&o, b), left);
-    }
-    return tgi_operation_end(&o, result);
-}
-
-tg_value tg_gt_at(tg_operand a, tg_operand b, tg_site site)
-{
-    return build_swapped(TGI_OP_LT, "gt", a, b, site);
-}
-
-tg_value tg_ge_at(tg_operand a, tg_operand b, tg_site site)
-{
-    return build_swapped(TGI_OP_LE, "ge", a, b, site);
-}
-
-tg_value tg_clamp_at(tg_operand a, tg_operand b, tg_operand c, tg_site site)
-{
-    tgi_operation o;
-    tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "clamp", site)) {
-        tgi_ref x = tgi_operation_operand(&o, a);
-        tgi_ref low = tgi_operation_operand(&o, b);
-        tgi_ref high = tgi_operation_operand(&o, c);
-        x = tgi_build_2(&o.b, TGI_OP_MAX, x, low);
-        result = tgi_build_2(&o.b, TGI_OP_MIN, x, high);
-    }
-    return tgi_operation_end(&o, result);
-}
-
 /* -- Types and constants --------------------------------------------------- */
 
 tg_value tg_cast_at(tg_operand x, tg_dtype dtype, tg_site site)
@@ -117,6 +67,15 @@ tg_value tg_cast_at(tg_operand x, tg_dtype dtype, tg_site site)
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "cast", site))
         result = tgi_build_cast(&o.b, tgi_operation_operand(&o, x), dtype);
+    return tgi_operation_end(&o, result);
+}
+
+tg_value tg_bitcast_at(tg_operand x, tg_dtype dtype, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref result = 0;
+    if (tgi_operation_begin(&o, "bitcast", site))
+        result = tgi_build_bitcast(&o.b, tgi_operation_operand(&o, x), dtype);
     return tgi_operation_end(&o, result);
 }
 

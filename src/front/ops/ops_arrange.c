@@ -53,8 +53,7 @@ tg_value tg_one_hot_at(tg_operand indices, int64_t n_classes, tg_dtype dtype,
 
 /* -- Concat, stack and unstack --------------------------------------------- */
 
-/* x with an axis of extent 1 inserted before `axis`, which may be its rank. */
-static tgi_ref insert_axis(tgi_builder *b, tgi_ref x, int axis)
+tgi_ref tgi_build_insert_axis(tgi_builder *b, tgi_ref x, int axis)
 {
     if (!x)
         return 0;
@@ -87,7 +86,7 @@ static tgi_ref build_stack(tgi_builder *b, int axis, tgi_ref *parts, size_t n)
         if (!tgi_build_same_shape(b, parts[0], parts[i], "the parts"))
             return 0;
     for (size_t i = 0; i < n; i++)
-        parts[i] = insert_axis(b, parts[i], at);
+        parts[i] = tgi_build_insert_axis(b, parts[i], at);
     return tgi_build_concat(b, at, parts, n);
 }
 

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ops_arrange.h - comparison of class indices with all classes.
+ * ops_arrange.h - new axes, and comparison of class indices with all classes.
  */
 #ifndef TGI_OPS_ARRANGE_H
 #define TGI_OPS_ARRANGE_H
 
 #include "build/build.h"
+
+/* x with an axis of extent 1 inserted before `axis`, which may be its rank. */
+tgi_ref tgi_build_insert_axis(tgi_builder *b, tgi_ref x, int axis);
 
 /* The integer dtype, i32 or i64, in which class indices of a dtype are
    compared. */

@@ -81,16 +81,20 @@ tg_value tg_softmax_at(tg_operand operand, int axis, tg_site site)
     return tgi_operation_end(&o, result);
 }
 
+tgi_ref tgi_build_log_softmax(tgi_builder *b, tgi_ref x, int axis)
+{
+    tgi_ref d = subtract_max(b, x, axis);
+    return tgi_build_2(b, TGI_OP_SUB, d,
+                       build_log_sum_exp(b, d, keep_axis(axis)));
+}
+
 tg_value tg_log_softmax_at(tg_operand operand, int axis, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "log_softmax", site)) {
-        tgi_ref x = tgi_operation_operand(&o, operand);
-        tgi_ref d = subtract_max(&o.b, x, axis);
-        result = tgi_build_2(&o.b, TGI_OP_SUB, d,
-                             build_log_sum_exp(&o.b, d, keep_axis(axis)));
-    }
+    if (tgi_operation_begin(&o, "log_softmax", site))
+        result = tgi_build_log_softmax(
+            &o.b, tgi_operation_operand(&o, operand), axis);
     return tgi_operation_end(&o, result);
 }
 
@@ -126,9 +130,7 @@ tg_value tg_layer_norm_at(tg_operand operand, tg_operand scale,
 static tgi_ref cross_entropy_of_weights(tgi_builder *b, tgi_ref x,
                                         tgi_ref labels)
 {
-    tgi_ref d = subtract_max(b, x, -1);
-    tgi_ref logs =
-        tgi_build_2(b, TGI_OP_SUB, d, build_log_sum_exp(b, d, keep_axis(-1)));
+    tgi_ref logs = tgi_build_log_softmax(b, x, -1);
     tgi_ref product = tgi_build_2(b, TGI_OP_MUL, labels, logs);
     return tgi_build_1(b, TGI_OP_NEG,
                        tgi_build_reduce(b, TGI_OP_SUM, product, last_axis()));

@@ -87,29 +87,43 @@ static bool draw_from_generator(tgi_operation *o, tgi_ref generator,
     return next_state && tgi_trace_write(o->t, generator, next_state, b->site);
 }
 
-tgi_ref tgi_random_numbers(tgi_operation *o, bool is_normal, tg_operand source,
-                           tg_dtype dtype, int rank, const int64_t *dims)
+bool tgi_random_draw(tgi_operation *o, tg_operand source,
+                     int64_t words_per_element, int rank, const int64_t *dims,
+                     tgi_random_stream *out)
 {
-    tgi_ref key = 0, offset = 0;
-    if (dtype != TG_F32 && dtype != TG_F64)
-        return tgi_build_fail(&o->b, TG_ERROR_DTYPE, NULL, 0,
-                              "the dtype must be f32 or f64, not %s",
-                              tg_dtype_name(dtype));
+    *out = (tgi_random_stream){0};
     if (is_variable_operand(o->t, &source)) {
         tgi_ref generator = tgi_trace_variable_operand(o->t, source,
                                                        o->b.op_name,
                                                        o->b.site);
-        if (generator &&
-            !draw_from_generator(o, generator,
-                                 tgi_random_words(dtype, is_normal), rank,
-                                 dims, &key, &offset))
-            key = 0;
-    } else {
-        key = tgi_operation_operand(o, source);
-        offset = tgi_build_number(&o->b, TG_U64, TG_U64,
-                                  (tgi_number){TGI_NUMBER_UINT, {.u = 0}});
+        return generator && draw_from_generator(o, generator,
+                                                words_per_element, rank, dims,
+                                                &out->key, &out->offset);
     }
-    return tgi_build_random(&o->b, is_normal, dtype, key, offset, rank, dims);
+    out->key = tgi_operation_operand(o, source);
+    out->offset = tgi_build_number(&o->b, TG_U64, TG_U64,
+                                   (tgi_number){TGI_NUMBER_UINT, {.u = 0}});
+    return out->key && out->offset;
+}
+
+bool tgi_random_check_dtype(tgi_operation *o, tg_dtype dtype)
+{
+    return dtype == TG_F32 || dtype == TG_F64 ||
+           tgi_build_fail(&o->b, TG_ERROR_DTYPE, NULL, 0,
+                          "the dtype must be f32 or f64, not %s",
+                          tg_dtype_name(dtype));
+}
+
+tgi_ref tgi_random_numbers(tgi_operation *o, bool is_normal, tg_operand source,
+                           tg_dtype dtype, int rank, const int64_t *dims)
+{
+    tgi_random_stream s;
+    if (!tgi_random_check_dtype(o, dtype) ||
+        !tgi_random_draw(o, source, tgi_random_words(dtype, is_normal), rank,
+                         dims, &s))
+        return 0;
+    return tgi_build_random(&o->b, is_normal, dtype, s.key, s.offset, rank,
+                            dims);
 }
 
 static tg_value build_random_numbers(const char *name, bool is_normal,

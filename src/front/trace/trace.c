@@ -50,7 +50,7 @@ tg_status tgi_trace_check_nesting(uint32_t levels, const char *what,
 }
 
 static tg_trace *push_trace(tg_context *ctx, tg_function *function,
-                            const char *name, tgi_dims *dims)
+                            bool is_fast, const char *name, tgi_dims *dims)
 {
     tg_trace *t = tgi_alloc_zero(sizeof(*t));
     if (!t) {
@@ -65,6 +65,7 @@ static tg_trace *push_trace(tg_context *ctx, tg_function *function,
     t->id = next_trace_id();
     t->ctx = ctx;
     t->function = function;
+    t->is_fast = is_fast;
     t->parent = current;
     t->depth = 1 + (current ? current->depth : 0);
     current = t;
@@ -72,12 +73,13 @@ static tg_trace *push_trace(tg_context *ctx, tg_function *function,
     return t;
 }
 
-tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function, tg_site site)
+tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function, bool is_fast,
+                          tg_site site)
 {
     const char *name = tg_function_name(function);
     if (tgi_trace_check_nesting(1, name, site) || tgi_scope_begin_trace(ctx))
         return NULL;
-    tg_trace *t = push_trace(ctx, function, name, NULL);
+    tg_trace *t = push_trace(ctx, function, is_fast, name, NULL);
     if (!t)
         tgi_scope_end_trace();
     return t;
@@ -88,8 +90,8 @@ tg_trace *tgi_trace_begin_region(tg_trace *outer, const char *name,
 {
     if (tgi_trace_check_nesting(1, b->op_name, b->site))
         return NULL;
-    tg_trace *t =
-        push_trace(outer->ctx, outer->function, name, outer->graph->dims);
+    tg_trace *t = push_trace(outer->ctx, outer->function, outer->is_fast, name,
+                             outer->graph->dims);
     if (t)
         t->outer = outer;
     return t;
@@ -491,6 +493,7 @@ bool tgi_operation_begin(tgi_operation *op, const char *name, tg_site site)
         .op_name = name,
         .fold = tgi_constant_fold_scalars,
         .no_contraction = t->ctx->no_contraction,
+        .is_fast = t->is_fast,
     };
     t->site = site;
     t->op_name = name;

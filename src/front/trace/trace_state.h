@@ -61,6 +61,7 @@ struct tg_trace {
     tg_context *ctx;
     tg_function *function;
     tgi_graph *graph;
+    bool is_fast; /* accuracy of the function */
 
     tg_site site;        /* site of the callback's current operation … */
     const char *op_name; /* … and its name, or NULL */
@@ -126,7 +127,7 @@ tg_status tgi_trace_check_nesting(uint32_t levels, const char *what,
  * again.
  */
 tg_trace *tgi_trace_begin(tg_context *ctx, tg_function *function,
-                          tg_site site);
+                          bool is_fast, tg_site site);
 /* The same for a region of `outer`, the current trace; the builder names the
    operation and its site. */
 tg_trace *tgi_trace_begin_region(tg_trace *outer, const char *name,

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report_screen.c - the first screen: a header about the machine, and for each
+ * case the best time with one thread, the speed-up over the interpreter, the
+ * ratios to plain C and to the fastest library, the share of the roof, and the
+ * gain of all threads. Groups end with geometric means.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "format.h"
+#include "report.h"
+
+enum { NAME_WIDTH = 34 };
+
+/* A ratio up to which a row does not count as behind: noise. */
+static const double tolerance = 1.05;
+
+typedef struct means {
+    geometric_mean speedup, c, library, scaling;
+} means;
+
+/* The heading of the lines so far. Tables are printed one at a time. */
+static struct {
+    char section[48];
+    means section_means, all_means;
+    size_t n_lines, n_behind, n_not_shown;
+    bool has_colour;
+} screen;
+
+/* -- Colours --------------------------------------------------------------- */
+
+typedef enum colour {
+    COLOUR_NONE,
+    COLOUR_BOLD,
+    COLOUR_GOOD,
+    COLOUR_BAD,
+    COLOUR_DIM
+} colour;
+
+static const char *code(colour which)
+{
+    static const char *const codes[] = {"", "\033[1m", "\033[32m", "\033[31m",
+                                        "\033[2m"};
+    return screen.has_colour ? codes[which] : "";
+}
+
+static const char *reset(void)
+{
+    return screen.has_colour ? "\033[0m" : "";
+}
+
+/* Only on a terminal that has colours, unless NO_COLOR is set
+   (https://no-color.org). */
+static bool wants_colour(FILE *out)
+{
+    const char *no = getenv("NO_COLOR"), *terminal = getenv("TERM");
+    return isatty(fileno(out)) && !(no && *no) && terminal &&
+           strcmp(terminal, "dumb") != 0;
+}
+
+static colour ratio_colour(double ratio)
+{
+    return !(ratio > 0)        ? COLOUR_NONE
+           : ratio <= 1        ? COLOUR_GOOD
+           : ratio > tolerance ? COLOUR_BAD
+                               : COLOUR_NONE;
+}
+
+/* -- Header ---------------------------------------------------------------- */
+
+static void print_roof(FILE *out, const roof *r)
+{
+    fprintf(out, "%d thread%s: %.0f GFLOP/s f32, %.0f f64;", r->threads,
+            r->threads > 1 ? "s" : "", r->f32_flops * 1e-9,
+            r->f64_flops * 1e-9);
+    for (int i = 0; i < r->n_levels; i++) {
+        char name[16] = "memory";
+        if (!isinf(r->levels[i].bytes))
+            snprintf(name, sizeof(name), "L%d", i + 1);
+        fprintf(out, "%s %.0f GB/s %s", i ? "," : "", r->levels[i].rate * 1e-9,
+                name);
+    }
+    fputc('\n', out);
+}
+
+static void begin(FILE *out, const results *r)
+{
+    memset(&screen, 0, sizeof(screen));
+    screen.has_colour = wants_colour(out);
+    fprintf(out, "%stgjit %s%s on %s, %d CPU%s\n", code(COLOUR_BOLD),
+            r->machine.library, reset(),
+            *r->machine.cpu ? r->machine.cpu : "an unknown CPU",
+            r->machine.processors, r->machine.processors > 1 ? "s" : "");
+    fprintf(out, "%s\n", text_machine(&r->machine).text);
+    for (int i = 0; i < r->roofs.n; i++) {
+        fputs(i ? "       " : "Roofs, ", out);
+        print_roof(out, &r->roofs.all[i]);
+    }
+}
+
+/* -- Lines ----------------------------------------------------------------- */
+
+/* "68.6x" */
+static text text_times(double factor)
+{
+    text t = text_number(factor);
+    if (*t.text)
+        strcat(t.text, "x");
+    return t;
+}
+
+/* Right-aligned; colours do not count as columns. */
+static void print_cell(FILE *out, int width, const char *cell, colour in)
+{
+    fprintf(out, " %s%*s%s", code(in), width, cell, in ? reset() : "");
+}
+
+static void print_columns(FILE *out, const results *r)
+{
+    const int first = r->roofs.n ? r->roofs.all[0].threads : 1;
+    const int last = r->roofs.n ? r->roofs.all[r->roofs.n - 1].threads : 1;
+    char time[24], team[24] = "";
+    snprintf(time, sizeof(time), "%d thread%s", first, first > 1 ? "s" : "");
+    if (last != first)
+        snprintf(team, sizeof(team), "%d threads", last);
+    fprintf(out, "\n%s%-*s %10s %8s %6s %6s %-13s %6s %9s%s\n",
+            code(COLOUR_BOLD), NAME_WIDTH, screen.section, time, "/interp",
+            "/c", "/lib", "", "roof", team, reset());
+}
+
+static void print_means(FILE *out, const char *name, const means *m)
+{
+    fprintf(out, "%s%-*s %10s", code(COLOUR_DIM), NAME_WIDTH, name, "");
+    print_cell(out, 8, text_times(geometric_mean_value(&m->speedup)).text,
+               COLOUR_NONE);
+    print_cell(out, 6, text_ratio(geometric_mean_value(&m->c)).text,
+               COLOUR_NONE);
+    print_cell(out, 6, text_ratio(geometric_mean_value(&m->library)).text,
+               COLOUR_NONE);
+    fprintf(out, " %-13s %6s", "", "");
+    print_cell(out, 9, text_times(geometric_mean_value(&m->scaling)).text,
+               COLOUR_NONE);
+    fprintf(out, "%s\n", reset());
+}
+
+static void finish_section(FILE *out)
+{
+    const means *m = &screen.section_means;
+    if (m->speedup.n > 1 || m->c.n > 1 || m->library.n > 1)
+        print_means(out, "  geometric mean", m);
+    memset(&screen.section_means, 0, sizeof(screen.section_means));
+}
+
+static void add_means(means *m, const screen_line *line)
+{
+    geometric_mean_add(&m->speedup, line->speedup);
+    geometric_mean_add(&m->c, line->c_ratio);
+    geometric_mean_add(&m->library, line->library_ratio);
+    geometric_mean_add(&m->scaling, line->scaling);
+}
+
+static void print_line(FILE *out, const screen_line *line)
+{
+    char name[96];
+    const row *ours = line->ours;
+    snprintf(name, sizeof(name), "  %s %s", ours->case_name, ours->size_label);
+    fprintf(out, "%-*.*s", NAME_WIDTH, NAME_WIDTH, name);
+    print_cell(out, 10, text_time(row_best(ours)).text, COLOUR_NONE);
+    print_cell(out, 8, text_times(line->speedup).text, COLOUR_NONE);
+    print_cell(out, 6, text_ratio(line->c_ratio).text,
+               ratio_colour(line->c_ratio));
+    print_cell(out, 6, text_ratio(line->library_ratio).text,
+               ratio_colour(line->library_ratio));
+    fprintf(out, " %-13.13s",
+            line->library_ratio > 0 ? backend_name(line->library->which) : "");
+    print_cell(out, 6, text_share(ours->roof_share).text, COLOUR_NONE);
+    print_cell(out, 9, text_times(line->scaling).text, COLOUR_NONE);
+    fputc('\n', out);
+}
+
+/* The cost of a profile, in place of the comparisons. */
+static void print_profiled(FILE *out, const screen_line *line)
+{
+    const double off = row_best(line->ours), on = row_best(line->profiled);
+    char name[96];
+    snprintf(name, sizeof(name), "  %s %s, profiled", line->ours->case_name,
+             line->ours->size_label);
+    fprintf(out, "%-*.*s %10s   the profile takes %s, %.1f %%\n", NAME_WIDTH,
+            NAME_WIDTH, name, text_time(on).text,
+            on > off ? text_time(on - off).text : "no time",
+            100 * fmax(on / off - 1, 0));
+}
+
+static void print_failures(FILE *out, const row *rows, size_t n_rows)
+{
+    for (size_t i = 0; i < n_rows; i++)
+        if (rows[i].state == ROW_FAILED)
+            fprintf(out, "  %s%.50s: FAILED: %.36s%s\n", code(COLOUR_BAD),
+                    rows[i].name, rows[i].why.text, reset());
+}
+
+static void size(FILE *out, const results *r, const row *rows, size_t n_rows)
+{
+    const screen_line line = screen_line_of(rows, n_rows);
+    if (!rows->is_on_screen)
+        screen.n_not_shown += line.ours != NULL;
+    if (rows->is_on_screen && strcmp(screen.section, rows->section) != 0) {
+        finish_section(out);
+        snprintf(screen.section, sizeof(screen.section), "%s", rows->section);
+        print_columns(out, r);
+    }
+    if (line.ours && rows->is_on_screen) {
+        print_line(out, &line);
+        add_means(&screen.section_means, &line);
+        if (!rows->is_overhead)
+            add_means(&screen.all_means, &line);
+        screen.n_lines++;
+        screen.n_behind += !rows->is_overhead &&
+                           fmax(line.c_ratio, line.library_ratio) > tolerance;
+    }
+    if (line.profiled && rows->is_on_screen)
+        print_profiled(out, &line);
+    print_failures(out, rows, n_rows);
+    fflush(out);
+}
+
+static void end(FILE *out, const results *r)
+{
+    (void)r;
+    finish_section(out);
+    if (screen.all_means.speedup.n + screen.all_means.c.n > 2) {
+        fputc('\n', out);
+        print_means(out, "All that compute, geometric mean", &screen.all_means);
+    }
+    fprintf(out, "\n/interp: how many times faster than the interpreter. "
+                 "/c, /lib: our time over that of plain C\n"
+                 "and of the fastest other library; below 1 we are faster. "
+                 "roof: share of what the roofs allow.\n");
+    if (screen.n_behind)
+        fprintf(out,
+                "%zu cases that compute are behind plain C or a library "
+                "by more than 5 %%.\n",
+                screen.n_behind);
+    if (screen.n_not_shown)
+        fprintf(out,
+                "%zu more cases were measured; --all prints every "
+                "row.\n",
+                screen.n_not_shown);
+    fflush(out);
+}
+
+const table table_screen = {begin, size, end};

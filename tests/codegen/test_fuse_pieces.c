@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_fuse_pieces.c - a step of the heat equation written in several ways: as
+ * a pad, rolls, a padded operand, concats and updates. Each stores its result
+ * once, without temporaries, and gives the bits of the interpreter.
+ */
+#include "support/fusing.h"
+#include "support/modes.h"
+
+enum { N = 40 };
+
+/* -- Steps ----------------------------------------------------------------- */
+
+/* Rows a … b - 1 and columns c … d - 1. */
+static tg_value block(tg_value u, int64_t a, int64_t b, int64_t c, int64_t d)
+{
+    return tg_slice(tg_slice(u, 0, a, b, 1), 1, c, d, 1);
+}
+
+static tg_value change(tg_value up, tg_value down, tg_value left,
+                       tg_value right, tg_value here)
+{
+    const tg_value sum = tg_add(tg_add(up, down), tg_add(left, right));
+    return tg_mul(tg_sub(sum, tg_mul(here, 4)), 0.1);
+}
+
+/* The change of all elements but the border. */
+static tg_value inner_change(tg_value u)
+{
+    return change(block(u, 0, N - 2, 1, N - 1), block(u, 2, N, 1, N - 1),
+                  block(u, 1, N - 1, 0, N - 2), block(u, 1, N - 1, 2, N),
+                  block(u, 1, N - 1, 1, N - 1));
+}
+
+static tg_value bordered(tg_value x)
+{
+    return tg_pad_axes(x, TG_DIMS(1, 1), TG_DIMS(1, 1), 0);
+}
+
+#define CALLBACK(name, expression) \
+    static void name(tg_trace *t, const tg_value *in, void *user) \
+    { \
+        (void)user; \
+        const tg_value u = in[0]; \
+        tg_return(t, expression); \
+    }
+
+CALLBACK(by_pad, tg_add(u, bordered(inner_change(u))))
+CALLBACK(by_rolls, tg_add(u, change(tg_roll(u, 0, 1), tg_roll(u, 0, -1),
+                                    tg_roll(u, 1, 1), tg_roll(u, 1, -1), u)))
+
+static tg_value of_bordered(tg_value u, tg_value b)
+{
+    return tg_add(
+        u, change(block(b, 0, N, 1, N + 1), block(b, 2, N + 2, 1, N + 1),
+                  block(b, 1, N + 1, 0, N), block(b, 1, N + 1, 2, N + 2), u));
+}
+
+CALLBACK(by_slices, of_bordered(u, bordered(u)))
+
+static tg_value inner(tg_value u)
+{
+    return tg_add(block(u, 1, N - 1, 1, N - 1), inner_change(u));
+}
+
+CALLBACK(by_concats, tg_concat(0, block(u, 0, 1, 0, N),
+                               tg_concat(1, block(u, 1, N - 1, 0, 1), inner(u),
+                                         block(u, 1, N - 1, N - 1, N)),
+                               block(u, N - 1, N, 0, N)))
+CALLBACK(by_updates, tg_dynamic_update_slice_axes(u, inner(u), TG_ARGS(1, 1)))
+
+static tg_callback *const steps[] = {by_pad, by_rolls, by_slices, by_concats,
+                                     by_updates};
+enum { N_STEPS = sizeof(steps) / sizeof(*steps) };
+
+/* -- Tests ----------------------------------------------------------------- */
+
+static int64_t temporary_elements(const fused *fu)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < fu->loops->buffers.n; i++) {
+        const tgi_loop_buffer *b = &fu->loops->buffers.data[i];
+        n += b->is_used && b->place == TGI_PLACE_TEMP ? b->count : 0;
+    }
+    return n;
+}
+
+Test(fuse_pieces, results_are_stored_once)
+{
+    for (int i = 0; i < N_STEPS; i++) {
+        fused fu;
+        fuse(&fu, steps[i], NO_SYMBOLS, F32(N, N));
+        cr_assert_eq(temporary_elements(&fu), 0, "step %d", i);
+        cr_assert_leq(n_kernels(&fu), 4, "step %d: %d kernels", i,
+                      n_kernels(&fu));
+        fuse_end(&fu);
+    }
+    check_nothing_is_alive();
+}
+
+static int step; /* the one that the scenario calls */
+
+static void call_step(session *s, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, steps[step], NULL, NULL);
+    tg_tensor *flat = f32_range(s->ctx, N * N);
+    tg_tensor *u =
+        tg_tensor_wrap(s->ctx, tg_tensor_data(flat), TG_F32, TG_DIMS(N, N));
+    tg_tensor *y = call_one(f, TG_ARGS(u));
+    note_tensor(out, y);
+    tg_tensor_release(y);
+    tg_tensor_release(u);
+    tg_tensor_release(flat);
+    tg_function_release(f);
+}
+
+Test(fuse_pieces, have_the_bits_of_the_interpreter)
+{
+    for (step = 0; step < N_STEPS; step++)
+        check_modes(call_step);
+}

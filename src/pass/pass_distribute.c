@@ -698,27 +698,37 @@ static tgi_ref distribute_node(tgi_rebuild *rebuild, tgi_ref old,
 
 /* -- The pass -------------------------------------------------------------- */
 
+static tg_status run(distributor *d, const tgi_graph *in, tgi_graph **out_graph)
+{
+    tgi_rebuild rebuild = {.in = in,
+                           .visit = distribute_node,
+                           .region = tgi_pass_distribute,
+                           .user = d};
+    d->rebuild = &rebuild;
+    const tg_status status = tgi_rebuild_run(&rebuild);
+    *out_graph = rebuild.out;
+    return status;
+}
+
 tg_status tgi_pass_distribute(const tgi_graph *in, tgi_graph **out_graph)
 {
     const size_t n = in->n_nodes + 1;
     use_count *uses = tgi_alloc_zero(n * sizeof(*uses));
     bool *is_member = tgi_alloc_zero(n * sizeof(*is_member));
-    tg_status status = uses && is_member ? TG_OK : tgi_error_memory();
+    /* Not on the stack: the pass calls itself for regions in regions. */
+    distributor *d = tgi_alloc_zero(sizeof(*d));
+    tg_status status = uses && is_member && d ? TG_OK : tgi_error_memory();
     *out_graph = NULL;
     if (!status) {
         find_members(in, uses, is_member);
-        distributor d = {.uses = uses, .is_member = is_member};
-        tgi_rebuild rebuild = {.in = in,
-                               .visit = distribute_node,
-                               .region = tgi_pass_distribute,
-                               .user = &d};
-        d.rebuild = &rebuild;
-        status = tgi_rebuild_run(&rebuild);
-        *out_graph = rebuild.out;
-        tgi_vec_deinit(&d.visits);
-        tgi_index_deinit(&d.visit_index);
+        d->uses = uses;
+        d->is_member = is_member;
+        status = run(d, in, out_graph);
+        tgi_vec_deinit(&d->visits);
+        tgi_index_deinit(&d->visit_index);
     }
     tgi_free(uses);
     tgi_free(is_member);
+    tgi_free(d);
     return status;
 }

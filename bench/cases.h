@@ -38,10 +38,10 @@ extern const case_size adam_sizes[], add_sizes[], attention_sizes[],
     lorenz_assert_sizes[], lorenz_sizes[], matmul_bias_relu_sizes[],
     matmul_f64_sizes[], matmul_sizes[], mlp_sizes[], mlp_train_sizes[],
     profile_chain_sizes[], profile_run_sizes[], row_sizes[], scan_sizes[],
-    small_matmul_sizes[], stream_sizes[], sum_axis_sizes[], sum_sizes[], transpose_sizes[],
-    variables_0_sizes[], variables_1_sizes[], variables_2_sizes[],
-    variables_4_sizes[], variables_8_sizes[], vector_matmul_sizes[],
-    wave_sizes[], while_sizes[];
+    small_matmul_sizes[], stream_sizes[], sum_axis_sizes[], sum_sizes[],
+    transpose_sizes[], variables_0_sizes[], variables_1_sizes[],
+    variables_2_sizes[], variables_4_sizes[], variables_8_sizes[],
+    vector_matmul_sizes[], wave_sizes[], while_sizes[];
 
 /* Elements of images, and multiply-adds of convolutions and the network. */
 double image_count(const case_size *size);

@@ -78,7 +78,8 @@ void html_peers(FILE *out, const results *r)
     }
     fputs("<p>The time of compiled code over that of each other "
           "implementation in the same run; below 1 we are faster.</p>\n"
-          "<div class=\"chart\"><table><tr><th>case</th><th>threads</th>"
+          "<div class=\"chart\"><table class=\"wide\"><tr><th>case</th>"
+          "<th>threads</th>"
           "<th>jit</th>",
           out);
     for (int which = BACKEND_C; which < N_BACKENDS; which++)
@@ -98,33 +99,36 @@ void html_peers(FILE *out, const results *r)
 /* -- Every row ------------------------------------------------------------- */
 
 /*
- * A strip plot of the repetitions of a row, from `low` to `high` on a
- * logarithmic scale; the bar is the confidence interval of the median.
+ * A strip plot of the repetitions of a row, from 0.9 to 1.4 times its median,
+ * so that the noise of all rows can be compared. The bar is the confidence
+ * interval of the median, the line the median.
  */
-static void print_strip(FILE *out, const row *r, double low, double high)
+static void print_strip(FILE *out, const row *r, const statistics *s)
 {
-    enum { STRIP = 240, MARGIN = 6, LINE = 16 };
-    const statistics s = row_statistics(r);
-    const double span = log(high / low);
-    const double scale = (STRIP - 2 * MARGIN) / (span > 0 ? span : 1);
-#define X(time) (MARGIN + scale * log(fmin(fmax(time, low), high) / low))
+    enum { STRIP = 240, MARGIN = 5, LINE = 16 };
+    const double low = 0.9 * s->median.real, high = 1.4 * s->median.real;
+    const double scale = (STRIP - 2 * MARGIN) / (high - low);
+#define X(time) (MARGIN + scale * (fmin(fmax(time, low), high) - low))
     fprintf(out,
             "<svg width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\"><line "
             "class=\"grid\" x1=\"0\" x2=\"%d\" y1=\"8\" y2=\"8\"/>"
-            "<rect class=\"lib\" opacity=\".45\" x=\"%.1f\" y=\"2\" "
-            "width=\"%.1f\" height=\"12\"/>",
-            STRIP, LINE, STRIP, LINE, STRIP, X(s.median_low) - 1,
-            X(s.median_high) - X(s.median_low) + 2);
+            "<rect class=\"lib\" opacity=\".35\" x=\"%.1f\" y=\"2\" "
+            "width=\"%.1f\" height=\"12\"/>"
+            "<line class=\"axis\" x1=\"%.1f\" x2=\"%.1f\" y1=\"0\" "
+            "y2=\"16\"/>",
+            STRIP, LINE, STRIP, LINE, STRIP, X(s->median_low),
+            X(s->median_high) - X(s->median_low), X(s->median.real),
+            X(s->median.real));
     for (size_t i = 0; i < r->n_repetitions; i++)
         fprintf(out,
-                "<circle class=\"ours\" opacity=\".65\" r=\"2.4\" "
+                "<circle class=\"ours\" opacity=\".7\" r=\"2.4\" "
                 "cx=\"%.1f\" cy=\"%d\"/>",
                 X(r->repetitions[i].real), 5 + (int)(i % 3) * 3);
     fputs("</svg>", out);
 #undef X
 }
 
-static void print_row(FILE *out, const row *r, double low, double high)
+static void print_row(FILE *out, const row *r)
 {
     const statistics s = row_statistics(r);
     fprintf(out, "<tr%s><td>",
@@ -148,32 +152,13 @@ static void print_row(FILE *out, const row *r, double low, double high)
             text_number(r->bytes * 1e-9 / s.best.real).text,
             text_number(r->flops * 1e-9 / s.best.real).text,
             text_share(r->roof_share).text);
-    print_strip(out, r, low, high);
+    print_strip(out, r, &s);
     fputs("</td></tr>\n", out);
-}
-
-/* The range of the strips of a case: from the best time to just beyond the
-   slowest median. */
-static void find_range(const row *rows, size_t n, double *out_low,
-                       double *out_high)
-{
-    double low = 0, high = 0;
-    for (size_t i = 0; i < n; i++) {
-        const statistics s = row_statistics(&rows[i]);
-        if (rows[i].state != ROW_MEASURED)
-            continue;
-        low = low > 0 ? fmin(low, s.best.real) : s.best.real;
-        high = fmax(high, s.median_high * 1.1);
-    }
-    *out_low = low;
-    *out_high = high;
 }
 
 static void print_case(FILE *out, const row *rows, size_t n)
 {
     const screen_line line = screen_line_of(rows, n);
-    double low, high;
-    find_range(rows, n, &low, &high);
     fputs("<details><summary><b>", out);
     html_text(out, rows->case_name);
     fputs("</b> ", out);
@@ -190,7 +175,7 @@ static void print_case(FILE *out, const row *rows, size_t n)
           "<th>repetitions</th></tr>\n",
           out);
     for (size_t i = 0; i < n; i++)
-        print_row(out, &rows[i], low, high);
+        print_row(out, &rows[i]);
     fputs("</table></details>\n", out);
 }
 
@@ -198,10 +183,9 @@ void html_rows(FILE *out, const results *r)
 {
     const char *section = "";
     fputs("<h2 id=\"rows\">All rows</h2>\n<p>Each dot is a repetition, the "
-          "bar behind them the 95 % confidence interval of the median. The "
-          "rows of a case share one logarithmic scale, from the best time to "
-          "just beyond the slowest median; what lies beyond is drawn at its "
-          "end.</p>\n",
+          "line the median, and the bar its 95 % confidence interval. A strip "
+          "reaches from 0.9 to 1.4 times the median of its row; what lies "
+          "beyond is drawn at its end.</p>\n",
           out);
     for (size_t begin = 0, n; begin < r->n_rows; begin += n) {
         n = results_size(r, begin);

@@ -75,6 +75,7 @@ static const char style[] =
     "font-variant-numeric:tabular-nums}"
     "th,td{padding:.16rem .6rem;text-align:right;white-space:nowrap;"
     "border-bottom:1px solid var(--grid)}"
+    ".wide{font-size:.78rem}.wide th,.wide td{padding:.14rem .4rem}"
     "th{color:var(--soft);font-weight:600}th:first-child,td:first-child{"
     "text-align:left}td.good{color:var(--good)}td.bad{color:var(--bad);"
     "font-weight:600}tr.ours td:first-child{color:var(--ours);"

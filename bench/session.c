@@ -7,6 +7,7 @@
 #include "session.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -286,6 +287,24 @@ static void session_size(session *s, const bench_case *c, const case_size *size,
 
 /* -- The session ----------------------------------------------------------- */
 
+/* SIGINT and SIGTERM end the measurements; what there is is reported. */
+static volatile sig_atomic_t was_interrupted;
+
+static void interrupt(int signal_number)
+{
+    (void)signal_number;
+    was_interrupted = 1;
+}
+
+/* A second one ends the program at once. */
+static void catch_interrupts(void)
+{
+    const struct sigaction catching = {
+        .sa_handler = interrupt, .sa_flags = (int)SA_RESETHAND | SA_RESTART};
+    sigaction(SIGINT, &catching, NULL);
+    sigaction(SIGTERM, &catching, NULL);
+}
+
 static void session_cases(session *s)
 {
     const bool is_check = s->o->action == ACTION_CHECK;
@@ -294,7 +313,8 @@ static void session_cases(session *s)
             s->heading = c;
             continue;
         }
-        for (const case_size *size = c->sizes; size->label; size++) {
+        for (const case_size *size = c->sizes; size->label && !was_interrupted;
+             size++) {
             session_size(s, c, size, INPUTS_PLAIN);
             if (is_check && size->use == SIZE_IN_CHECK)
                 session_size(s, c, size, INPUTS_HARSH);
@@ -302,6 +322,10 @@ static void session_cases(session *s)
     }
     engines_end();
     progress_hide();
+    if (was_interrupted) {
+        fprintf(stderr, "tgjit-bench: interrupted; reports are incomplete\n");
+        s->failed = true;
+    }
 }
 
 int session_check(const options *o)
@@ -355,6 +379,7 @@ static void measure_roofs(session *s)
 static void measure_all(session *s)
 {
     const measure_options *m = &s->o->measure;
+    catch_interrupts();
     measure_roofs(s);
     if (s->table)
         s->table->begin(stdout, &s->results);

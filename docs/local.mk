@@ -27,6 +27,7 @@ dist_doc_DATA += \
 dist_man_MANS = \
 	docs/man/tgjit-bench.1 \
 	docs/man/tgjit-cache.1 \
+	docs/man/tgjit-inspect.1 \
 	docs/man/tgjit-profile.3 \
 	docs/man/tgjit.3
 

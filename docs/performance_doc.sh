@@ -17,7 +17,9 @@ cat <<'END'
 
 These tables are generated from the result files in `bench/results`, one for each
 kind of CPU: `tgjit-bench --out` wrote them on an idle machine, and they have every
-repetition. To see one as a page with charts:
+repetition. A file may merge several runs (`--from`); the rows of one case and number
+of threads are from one run, except those of the interpreter. To see one as a page
+with charts:
 
     tgjit-bench --from=bench/results/FILE.json --html=report.html
 

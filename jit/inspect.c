@@ -24,11 +24,11 @@ static tg_status make_loops(const tgi_graph *graph, const int64_t *values,
     tgi_target target;
     TGI_TRY(tgi_variant_init(&variant, graph, values));
     tgi_target_init(options->cpu, options->vector_bits, &target);
-    const tgi_loop_pass_options pass_options = {
-        .skip = options->skip_passes,
-        .target = &target,
-        .schedule_seed = options->schedule_seed,
-        .explain = fusion};
+    const tgi_loop_pass_options pass_options = {.skip = options->skip_passes,
+                                                .target = &target,
+                                                .schedule_seed =
+                                                    options->schedule_seed,
+                                                .explain = fusion};
     tg_status status =
         tgi_loop_passes_run(graph, &variant, &pass_options, out_loops);
     if (!status)

@@ -55,6 +55,7 @@ unit_tests = \
 	tests/api/test_gradient_ops \
 	tests/api/test_host_access \
 	tests/api/test_host_call \
+	tests/api/test_inspect \
 	tests/api/test_layers \
 	tests/api/test_losses \
 	tests/api/test_machine_memory \
@@ -159,6 +160,7 @@ unit_tests = \
 	tests/unit/test_pass_simplify \
 	tests/unit/test_passes \
 	tests/unit/test_pending \
+	tests/unit/test_page_parts \
 	tests/unit/test_profile_store \
 	tests/unit/test_recipes \
 	tests/unit/test_reduce_tree \
@@ -581,6 +583,7 @@ script_tests = \
 	tests/scripts/check-gdb.sh \
 	tests/scripts/check-headers.sh \
 	tests/scripts/check-include-direction.sh \
+	tests/scripts/check-inspect.sh \
 	tests/scripts/check-lists.sh \
 	tests/scripts/check-matmul.sh \
 	tests/scripts/check-misuse.sh \

@@ -126,10 +126,11 @@ static bool has_gaps(const tgi_node *node, int rank)
 /* True for nodes that place elements: a part of one is found in its inputs. */
 static bool is_placement(const tgi_graph *graph, const tgi_node *node)
 {
+    if (node->op != TGI_OP_SLICE && node->op != TGI_OP_PAD)
+        return node->op == TGI_OP_CONCAT;
     const int rank = tgi_shape_of(graph->dims, node->shape)->rank;
-    return node->op == TGI_OP_CONCAT ||
-           (node->op == TGI_OP_SLICE && has_unit_steps(node, rank)) ||
-           (node->op == TGI_OP_PAD && !has_gaps(node, rank));
+    return node->op == TGI_OP_SLICE ? has_unit_steps(node, rank)
+                                    : !has_gaps(node, rank);
 }
 
 /* Notes the uses that a node makes of its inputs. */
@@ -671,7 +672,6 @@ static tgi_ref distribute_node(tgi_rebuild *rebuild, tgi_ref old,
                                const tgi_node *node)
 {
     distributor *d = rebuild->user;
-    const tgi_shape *shape = old_shape(d, old);
     if (node->op == TGI_OP_DYNAMIC_UPDATE && is_operand_alive(d, old)) {
         tgi_ref pieces;
         if (!tgi_update_pieces(rebuild->out, node, &pieces))
@@ -679,8 +679,10 @@ static tgi_ref distribute_node(tgi_rebuild *rebuild, tgi_ref old,
         return pieces ? pieces : tgi_graph_add(rebuild->out, node);
     }
     if (!tgi_op_is_elementwise(node->op) || d->is_member[old] ||
-        is_dead(node, &d->uses[old]) || !has_member(d, old_node(d, old)) ||
-        !is_large(shape))
+        is_dead(node, &d->uses[old]) || !has_member(d, old_node(d, old)))
+        return tgi_graph_add(rebuild->out, node);
+    const tgi_shape *shape = old_shape(d, old);
+    if (!is_large(shape))
         return tgi_graph_add(rebuild->out, node);
     part whole;
     memset(&whole, 0, sizeof(whole));

@@ -53,18 +53,15 @@ static bool can_make_value(const tgi_node *node)
         break;
     }
     switch (tgi_op_table[node->op].cls) {
-    case TGI_OPCLASS_UNARY:
-    case TGI_OPCLASS_CAST:
-    case TGI_OPCLASS_BINARY:
-    case TGI_OPCLASS_TERNARY:
-    case TGI_OPCLASS_INDEX:
-    case TGI_OPCLASS_REDUCE:
-    case TGI_OPCLASS_SCAN:
-    case TGI_OPCLASS_MATMUL:
-    case TGI_OPCLASS_CONV:
-        return node->dtype == TG_F32 || node->dtype == TG_F64;
-    default:
+    case TGI_OPCLASS_LEAF:
+    case TGI_OPCLASS_VIEW:
+    case TGI_OPCLASS_RANDOM:
+    case TGI_OPCLASS_STATE:
+    case TGI_OPCLASS_EFFECT:
+    case TGI_OPCLASS_REGION:
         return false;
+    default:
+        return node->dtype == TG_F32 || node->dtype == TG_F64;
     }
 }
 

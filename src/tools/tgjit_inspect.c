@@ -40,7 +40,8 @@ static const char usage[] =
     "  --open            open the index in the browser (xdg-open)\n"
     "  --help, --version\n"
     "\n"
-    "Exit status: that of the program; 128 + N if signal N ended it, 127 if it\n"
+    "Exit status: that of the program; 128 + N if signal N ended it, 127 if "
+    "it\n"
     "could not be run, 1 if pages cannot be listed, 2 if the command line is\n"
     "wrong.\n";
 

@@ -230,3 +230,47 @@ Test(accuracy, compiled_code_has_the_bits_of_the_interpreter)
             session_end(&s);
         }
 }
+
+/* A small loop runs in registers; its code is first emitted into a temporary
+   function. */
+static void logistic_step(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value y = tg_sigmoid(in[1]);
+    tg_return(t, tg_add(y, tg_add(tg_silu(in[1]), tg_exp(tg_neg(y)))));
+}
+
+static void logistic_loop(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_value y;
+    tg_for(5, logistic_step, user, TG_ARGS(in[0]), &y, 1);
+    tg_return(t, y);
+}
+
+Test(accuracy, small_loops_have_the_bits_of_the_interpreter)
+{
+    double given[2][3];
+    for (int accuracy = TG_ACCURACY_FULL; accuracy <= TG_ACCURACY_FAST;
+         accuracy++) {
+        for (int is_compiled = 0; is_compiled < 2; is_compiled++) {
+            session s;
+            session_begin_with(
+                &s,
+                (tg_context_options){.jit = is_compiled ? "required" : "off",
+                                     .accuracy = (tg_accuracy_level)accuracy});
+            tg_function *f =
+                tg_function_create(s.ctx, logistic_loop, NULL, NULL);
+            tg_tensor *x =
+                tg_tensor_create(s.ctx, TG_F64, TG_DIMS(3), tg_zeros());
+            tg_tensor *y = NULL;
+            cr_assert_eq(tg_call(f, TG_ARGS(x), TG_RESULTS(&y)), TG_OK, "%s",
+                         tg_error(NULL));
+            memcpy(given[is_compiled], tg_tensor_data(y), sizeof(given[0]));
+            tg_tensor_release(x);
+            tg_tensor_release(y);
+            tg_function_release(f);
+            session_end(&s);
+        }
+        cr_expect_eq(memcmp(given[0], given[1], sizeof(given[0])), 0);
+    }
+}

@@ -53,9 +53,9 @@ Test(pacer, rare_disturbances_are_ignored)
     for (int i = 0; i < 100; i++) {
         m.is_busy = true;
         cr_assert_eq(call(&m, 2), 2);
+        cr_assert_not(m.pacer.is_active);
         m.is_busy = false;
         cr_assert_eq(count_calls(&m, 2, 50, 2), 50);
-        cr_assert_not(m.pacer.is_active);
     }
 }
 

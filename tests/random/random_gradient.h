@@ -70,6 +70,7 @@ typedef struct gr_program {
     bool shares; /* equal unknown extents are the same symbol */
     bool trains; /* assign the sources at the end */
     bool has_unbounded;  /* may have loops that save unbounded stacks */
+    bool is_fast;        /* has fast accuracy */
     gr_dropped dropped;
 } gr_program;
 

@@ -224,9 +224,12 @@ const char *gr_forgotten(void)
 {
     for (int op = 1; op < TGI_OPS; op++) {
         const tgi_op_info *info = &tgi_op_table[op];
+        /* A fast form is that of the op above, in contexts of that accuracy. */
+        const int made = op - (tgi_op_has(op, TGI_FLAG_FAST) ? 1 : 0);
         if ((info->cls == TGI_OPCLASS_UNARY ||
              info->cls == TGI_OPCLASS_BINARY) &&
-            info->gradient == TGI_GRADIENT_SMOOTH && !is_made(info->name))
+            info->gradient == TGI_GRADIENT_SMOOTH &&
+            !is_made(tgi_op_table[made].name))
             return info->name;
     }
     return NULL;

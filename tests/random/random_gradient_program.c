@@ -143,6 +143,7 @@ void gr_program_init(gr_program *p, uint64_t seed, bool has_unbounded,
     p->seeds = random_below(&random, 3) == 0;
     p->passes = random_below(&random, 4) == 0;
     p->shares = random_below(&random, 2) == 0;
+    p->is_fast = random_below(&random, 4) == 0;
 }
 
 /* -- The callback ---------------------------------------------------------- */

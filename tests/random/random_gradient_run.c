@@ -230,6 +230,7 @@ bool gr_run_init(gr_run *run, const gr_program *p, tg_dtype dtype,
 {
     *run = (gr_run){.program = p, .dtype = dtype};
     tg_context_options own = *options;
+    own.accuracy = p->is_fast ? TG_ACCURACY_FAST : TG_ACCURACY_DEFAULT;
     own.print_callback = record_print;
     own.print_user = &run->effects;
     run->ctx = tg_context_create(&own);

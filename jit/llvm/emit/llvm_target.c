@@ -286,10 +286,13 @@ static const char width_attribute[] = "prefer-vector-width";
 
 unsigned tgi_llvm_target_function_bits(LLVMValueRef function)
 {
+    enum { MIN_BITS = 128 };
     unsigned length;
     LLVMAttributeRef attribute = LLVMGetStringAttributeAtIndex(
         function, LLVMAttributeFunctionIndex, width_attribute,
         sizeof(width_attribute) - 1);
+    if (!attribute)
+        return MIN_BITS;
     return (unsigned)strtoul(LLVMGetStringAttributeValue(attribute, &length),
                              NULL, 10);
 }

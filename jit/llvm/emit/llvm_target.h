@@ -50,7 +50,8 @@ void tgi_llvm_target_set_module(const tgi_llvm_target *target,
 void tgi_llvm_target_set_function(const tgi_llvm_target *target,
                                   LLVMValueRef function, unsigned vector_bits);
 
-/* The width of its vector registers, as set above. */
+/* The width of its vector registers, as set above; 128 of a temporary function
+   without attributes. */
 unsigned tgi_llvm_target_function_bits(LLVMValueRef function);
 
 #endif /* TGI_LLVM_TARGET_H */

@@ -125,8 +125,8 @@ static bool parse_line(parser *p, tgi_assembly_span s)
         return true;
     const tgi_assembly_span label = label_of(s);
     if (label.n && !is_indented && s.text[0] != '.') {
-        const tgi_assembly_function function = {
-            .name = label, .first_line = p->out->lines.n};
+        const tgi_assembly_function function = {.name = label,
+                                                .first_line = p->out->lines.n};
         p->is_inside = true;
         p->line = 0;
         return tgi_vec_push(&p->out->functions, function);
@@ -177,8 +177,8 @@ bool tgi_assembly_is_file(const tgi_assembly *assembly, uint32_t number,
             continue;
         const size_t n = file->folder.n;
         return equals(file->name, path) ||
-               (n && begins_with((tgi_assembly_span){path, strlen(path)},
-                                 "/") &&
+               (n &&
+                begins_with((tgi_assembly_span){path, strlen(path)}, "/") &&
                 strlen(path) == n + 1 + file->name.n &&
                 memcmp(path, file->folder.text, n) == 0 && path[n] == '/' &&
                 memcmp(path + n + 1, file->name.text, file->name.n) == 0);

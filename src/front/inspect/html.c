@@ -13,7 +13,7 @@
 static size_t sequence_bytes(const unsigned char *text, size_t n)
 {
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
-    const size_t bytes = text[0] < 0x80            ? 1
+    const size_t bytes = text[0] < 0x80             ? 1
                          : (text[0] & 0xe0) == 0xc0 ? 2
                          : (text[0] & 0xf0) == 0xe0 ? 3
                          : (text[0] & 0xf8) == 0xf0 ? 4

@@ -107,8 +107,8 @@ tg_status tgi_inspect_add_page(tgi_inspect_page **list, const char *dir,
     for (const tgi_inspect_page *other = *list; other;
          other = other->next_of_trace)
         variant++;
-    page->path = make_path(dir, page->inspection.function, number, context,
-                           variant);
+    page->path =
+        make_path(dir, page->inspection.function, number, context, variant);
     tg_status status = page->path ? TG_OK : tgi_error_memory();
     if (!status)
         status = tgi_inspection_write(&page->inspection, page->path);

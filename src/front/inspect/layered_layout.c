@@ -59,6 +59,7 @@ typedef struct layering {
     uint32_t *least;  /* by node: the layer below its operands */
     uint32_t *lowest; /* by node: the first layer of its users */
     double *used;     /* by layer: width of its nodes */
+    bool *is_placed;  /* by node */
 } layering;
 
 static bool has_room(const layering *g, uint32_t layer, double width)
@@ -71,34 +72,56 @@ static void put_into_layer(const layering *g, size_t node, uint32_t layer)
     tgi_layout_node *n = &g->l->nodes.data[node];
     n->layer = layer;
     g->used[layer] += (g->used[layer] > 0 ? GAP : 0) + n->width;
+    g->is_placed[node] = true;
 }
 
-/* Nodes that are not late, from top to bottom. Edges are sorted by their lower
-   node, and nodes are in topological order: the operands of a node have their
-   layers when it is its turn. */
+/* The late operands of a node that have no layer yet: their width, with gaps.
+   The node's edges begin at `edge`. */
+static double late_width(const layering *g, uint32_t node, size_t edge)
+{
+    const tgi_layout *l = g->l;
+    double width = 0;
+    for (; edge < l->edges.n && l->edges.data[edge].to == node; edge++) {
+        const tgi_layout_node *from = &l->nodes.data[l->edges.data[edge].from];
+        if (from->is_late && !g->is_placed[l->edges.data[edge].from])
+            width += from->width + GAP;
+    }
+    return width;
+}
+
+/* Nodes that are not late, from top to bottom, each with its late operands
+   above it. Edges are sorted by their lower node, and nodes are in topological
+   order: the operands of a node have their layers when it is its turn. */
 static void place_early(const layering *g)
 {
     const tgi_layout *l = g->l;
-    size_t edge = 0;
-    for (uint32_t i = 0; i < l->n_nodes; i++) {
-        for (; edge < l->edges.n && l->edges.data[edge].to == i; edge++) {
+    for (size_t first = 0, edge = 0, i = 0; i < l->n_nodes; i++) {
+        const tgi_layout_node *node = &l->nodes.data[i];
+        for (first = edge; edge < l->edges.n && l->edges.data[edge].to == i;
+             edge++) {
             const uint32_t from = l->edges.data[edge].from;
-            const uint32_t above = l->nodes.data[from].is_late
-                                       ? g->least[from]
-                                       : l->nodes.data[from].layer;
+            const uint32_t above =
+                g->is_placed[from] ? l->nodes.data[from].layer : g->least[from];
             if (above + 1 > g->least[i])
                 g->least[i] = above + 1;
         }
-        if (l->nodes.data[i].is_late)
+        if (node->is_late)
             continue;
+        const double late = late_width(g, (uint32_t)i, first);
         uint32_t layer = g->least[i];
-        while (!has_room(g, layer, l->nodes.data[i].width))
+        while (!has_room(g, layer, node->width) ||
+               (late > 0 && !has_room(g, layer - 1, late - GAP)))
             layer++;
         put_into_layer(g, i, layer);
+        for (; first < edge; first++) {
+            const uint32_t from = l->edges.data[first].from;
+            if (!g->is_placed[from])
+                put_into_layer(g, from, layer - 1);
+        }
     }
 }
 
-/* Late nodes, from bottom to top: above their first user. */
+/* The other late nodes, from bottom to top: above their first user. */
 static void place_late(const layering *g)
 {
     const tgi_layout *l = g->l;
@@ -107,7 +130,7 @@ static void place_late(const layering *g)
         g->lowest[i] = UINT32_MAX;
     for (size_t i = l->n_nodes; i-- > 0;) {
         const tgi_layout_node *node = &l->nodes.data[i];
-        if (node->is_late) {
+        if (!g->is_placed[i]) {
             const uint32_t last =
                 g->lowest[i] == UINT32_MAX ? g->least[i] : g->lowest[i] - 1;
             uint32_t layer = last;
@@ -136,14 +159,15 @@ static int compare_edges(const void *a, const void *b)
    allow. */
 static bool choose_layers(tgi_layout *l)
 {
-    /* A layer is skipped only if it is full: there are at most as many layers
-       as twice the nodes. */
-    const size_t n = 2 * l->n_nodes + 2;
+    /* A layer is skipped only if it or the one above it is full: there are fewer
+       layers than three times the nodes. */
+    const size_t n = 3 * l->n_nodes + 3;
     layering g = {.l = l,
                   .least = tgi_alloc_zero(n * sizeof(*g.least)),
                   .lowest = tgi_alloc_zero(n * sizeof(*g.lowest)),
-                  .used = tgi_alloc_zero(n * sizeof(*g.used))};
-    const bool is_good = g.least && g.lowest && g.used;
+                  .used = tgi_alloc_zero(n * sizeof(*g.used)),
+                  .is_placed = tgi_alloc_zero(n * sizeof(*g.is_placed))};
+    const bool is_good = g.least && g.lowest && g.used && g.is_placed;
     if (is_good) {
         if (l->edges.n)
             qsort(l->edges.data, l->edges.n, sizeof(*l->edges.data),
@@ -156,6 +180,7 @@ static bool choose_layers(tgi_layout *l)
     tgi_free(g.least);
     tgi_free(g.lowest);
     tgi_free(g.used);
+    tgi_free(g.is_placed);
     return is_good;
 }
 

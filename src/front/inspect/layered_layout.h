@@ -18,8 +18,8 @@ typedef struct tgi_layout_node {
 } tgi_layout_node;
 
 typedef struct tgi_layout_edge {
-    uint32_t from, to; /* nodes; from < to */
-    bool is_far;       /* spans too many layers to be drawn */
+    uint32_t from, to;            /* nodes; from < to */
+    bool is_far;                  /* spans too many layers to be drawn */
     uint32_t first_bend, n_bends; /* nodes, from top to bottom */
 } tgi_layout_edge;
 

@@ -128,7 +128,8 @@ static void print_extents(const tgi_page *p)
         if (number < 0)
             continue;
         tgi_strbuf_addf(p->out, "%s?%lld = %lld",
-                        is_first ? "<p class=\"d\">Shown for calls with " : ", ",
+                        is_first ? "<p class=\"d\">Shown for calls with "
+                                 : ", ",
                         (long long)number, (long long)p->of->values[i]);
         is_first = false;
     }
@@ -159,9 +160,8 @@ static void print_header(const tgi_page *p)
     }
     print_facts(p);
     print_phases(p);
-    tgi_strbuf_add(p->out,
-                   "</header>\n<nav><div><a href=\"#source\">Source</a>"
-                   "<a href=\"#profile\">Profile</a>");
+    tgi_strbuf_add(p->out, "</header>\n<nav><div><a href=\"#source\">Source</a>"
+                           "<a href=\"#profile\">Profile</a>");
     if (p->loops)
         tgi_strbuf_add(p->out, "<a href=\"#program\">Program</a>"
                                "<a href=\"#kernels\">Kernels</a>");

@@ -32,8 +32,8 @@ typedef struct tgi_page_use {
 
 typedef struct tgi_page_file {
     const char *path;
-    char *text;          /* NULL: it could not be read */
-    size_t *lines;       /* offsets of their beginnings */
+    char *text;    /* NULL: it could not be read */
+    size_t *lines; /* offsets of their beginnings */
     size_t n_lines;
     size_t first_use, n_uses; /* in the page's list */
 } tgi_page_file;

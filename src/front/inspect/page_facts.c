@@ -26,9 +26,10 @@ static void add_kernel(const tgi_page *p, const tgi_kernel_loops *k,
                        tgi_ref ref, uint32_t number)
 {
     tgi_page_node *node = node_of(p, k->graph, ref);
-    if (!node || (node->n_kernels &&
-                  node->kernels[(node->n_kernels - 1) %
-                                TGI_PAGE_NODE_KERNELS] == number))
+    if (!node ||
+        (node->n_kernels &&
+         node->kernels[(node->n_kernels - 1) % TGI_PAGE_NODE_KERNELS] ==
+             number))
         return;
     if (node->n_kernels < TGI_PAGE_NODE_KERNELS)
         node->kernels[node->n_kernels] = number;
@@ -118,8 +119,7 @@ static bool add_file(tgi_page *p, const char *path)
 
 static bool add_uses_of_node(tgi_page *p, size_t graph, tgi_ref ref)
 {
-    const tgi_node *node =
-        tgi_graph_node(p->graphs.graphs.data[graph], ref);
+    const tgi_node *node = tgi_graph_node(p->graphs.graphs.data[graph], ref);
     for (const tgi_site_chain *s = node->site; s; s = s->caller) {
         if (!s->file)
             continue;
@@ -175,16 +175,15 @@ static bool find_uses(tgi_page *p)
 static bool find_places(tgi_page *p)
 {
     const size_t n = p->loops->buffers.n + 1;
-    int64_t *values = tgi_alloc_zero(
-        (tgi_dims_n_values(p->loops->dims) + 1) * sizeof(*values));
+    int64_t *values = tgi_alloc_zero((tgi_dims_n_values(p->loops->dims) + 1) *
+                                     sizeof(*values));
     p->sizes = tgi_alloc_zero(n * sizeof(*p->sizes));
     p->offsets = tgi_alloc_zero(n * sizeof(*p->offsets));
     bool is_good = values && p->sizes && p->offsets;
     if (!is_good)
         tgi_error_memory();
     p->has_plan =
-        is_good &&
-        tgi_plan_values(p->loops, p->of->values, values) == TG_OK &&
+        is_good && tgi_plan_values(p->loops, p->of->values, values) == TG_OK &&
         tgi_plan_sizes(p->loops, values, p->sizes) == TG_OK &&
         tgi_plan_memory(p->loops, p->sizes, 1, p->offsets, &p->plan) == TG_OK;
     tgi_free(values);
@@ -208,8 +207,7 @@ static bool alloc_nodes(tgi_page *p)
 bool tgi_page_init(tgi_page *page, const tgi_inspection *of, tgi_strbuf *out)
 {
     *page = (tgi_page){.of = of, .loops = of->code.loops, .out = out};
-    if (!tgi_graph_list_init(&page->graphs, of->graph) ||
-        !alloc_nodes(page)) {
+    if (!tgi_graph_list_init(&page->graphs, of->graph) || !alloc_nodes(page)) {
         tgi_error_memory();
         return false;
     }
@@ -251,8 +249,7 @@ void tgi_page_deinit(tgi_page *page)
 void tgi_page_link_kernel(const tgi_page *page, uint32_t kernel)
 {
     if (kernel)
-        tgi_strbuf_addf(page->out,
-                        "<a class=\"k c%d\" href=\"#k%u\">k%u</a>",
+        tgi_strbuf_addf(page->out, "<a class=\"k c%d\" href=\"#k%u\">k%u</a>",
                         tgi_page_colour(kernel), kernel - 1, kernel - 1);
 }
 

@@ -135,8 +135,7 @@ static void print_node_box(const tgi_page *p, size_t g, tgi_ref ref,
     tgi_html_textf(p->out, "%s %s", label.text ? label.text : "",
                    type.text ? type.text : "");
     if (node->site)
-        tgi_html_textf(p->out, " at %s:%d", node->site->file,
-                       node->site->line);
+        tgi_html_textf(p->out, " at %s:%d", node->site->file, node->site->line);
     tgi_strbuf_add(p->out, "</title></a>\n");
     p->out->failed |= label.failed || type.failed;
     tgi_strbuf_deinit(&label);
@@ -233,10 +232,10 @@ static void print_fate(const tgi_page *p, const tgi_page_node *facts,
         const size_t n = strcspn(facts->reason, "\n");
         tgi_html_text_bytes(p->out, facts->reason, n);
     } else if (!facts->buffer) {
-        tgi_strbuf_add(p->out,
-                       facts->n_kernels ? "<span class=\"d\">inlined</span>"
-                       : is_view        ? "<span class=\"d\">view</span>"
-                                        : "");
+        tgi_strbuf_add(p->out, facts->n_kernels
+                                   ? "<span class=\"d\">inlined</span>"
+                               : is_view ? "<span class=\"d\">view</span>"
+                                         : "");
     }
 }
 
@@ -272,12 +271,11 @@ static void print_row(const tgi_page *p, size_t g, tgi_ref ref)
     tgi_strbuf_add(p->out, "</td>");
     if (p->loops) {
         tgi_strbuf_add(p->out, "<td>");
-        for (uint32_t i = 0;
-             i < facts->n_kernels && i < TGI_PAGE_NODE_KERNELS; i++)
+        for (uint32_t i = 0; i < facts->n_kernels && i < TGI_PAGE_NODE_KERNELS;
+             i++)
             tgi_page_link_kernel(p, facts->kernels[i]);
         tgi_strbuf_add(p->out, "</td><td>");
-        print_fate(p, facts,
-                   tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW);
+        print_fate(p, facts, tgi_op_table[node->op].cls == TGI_OPCLASS_VIEW);
         tgi_strbuf_add(p->out, "</td>");
     }
     tgi_strbuf_add(p->out, "</tr>\n");
@@ -340,14 +338,14 @@ static bool accesses(const tgi_kernel_loops *k, uint32_t buffer, bool stores)
 {
     bool found = false;
     for (size_t i = 0; stores && i < k->stores.n; i++)
-        found |= tgi_buffer_id_index(
-                     k->accesses.data[k->stores.data[i].access].buffer) ==
-                 buffer;
+        found |=
+            tgi_buffer_id_index(
+                k->accesses.data[k->stores.data[i].access].buffer) == buffer;
     for (size_t i = 1; !stores && i < k->insts.n; i++)
-        found |= k->insts.data[i].kind == TGI_INST_LOAD &&
-                 tgi_buffer_id_index(
-                     k->accesses.data[k->insts.data[i].number].buffer) ==
-                     buffer;
+        found |=
+            k->insts.data[i].kind == TGI_INST_LOAD &&
+            tgi_buffer_id_index(
+                k->accesses.data[k->insts.data[i].number].buffer) == buffer;
     return found;
 }
 
@@ -358,11 +356,11 @@ static bool add_flows(const tgi_loops *loops, tgi_layout *l, uint32_t kernel)
     for (uint32_t to = kernel + 1; to < loops->kernels.n; to++) {
         bool flows = false;
         for (size_t i = 0; i < k->stores.n && !flows; i++)
-            flows = accesses(
-                loops->kernels.data[to],
-                tgi_buffer_id_index(
-                    k->accesses.data[k->stores.data[i].access].buffer),
-                false);
+            flows =
+                accesses(loops->kernels.data[to],
+                         tgi_buffer_id_index(
+                             k->accesses.data[k->stores.data[i].access].buffer),
+                         false);
         if (flows && !tgi_layout_add_edge(l, kernel, to))
             return false;
     }
@@ -391,10 +389,9 @@ static void print_kernel_box(const tgi_page *p, uint32_t i,
     tgi_strbuf_add(p->out, "</text>");
     begin_text(p, at, 1);
     if (unit && p->profile.total_ns)
-        tgi_strbuf_addf(p->out, "%s, %.1f %%",
-                        tgi_html_time((double)unit->median_ns).text,
-                        100 * (double)unit->total_ns /
-                            (double)p->profile.total_ns);
+        tgi_strbuf_addf(
+            p->out, "%s, %.1f %%", tgi_html_time((double)unit->median_ns).text,
+            100 * (double)unit->total_ns / (double)p->profile.total_ns);
     else if (k->n_sites && k->sites[0].file)
         tgi_html_textf(p->out, "line %d", k->sites[0].line);
     tgi_strbuf_add(p->out, "</text><title>");

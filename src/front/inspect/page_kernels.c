@@ -23,14 +23,14 @@ static void add_escaped(const tgi_page *p, tgi_strbuf *text)
 /* Change of the indentation before and after a step. */
 static int depth_before(int kind)
 {
-    return kind == TGI_STEP_SWITCH_END                           ? -2
+    return kind == TGI_STEP_SWITCH_END                          ? -2
            : kind == TGI_STEP_LOOP_END || kind == TGI_STEP_CASE ? -1
                                                                 : 0;
 }
 
 static int depth_after(int kind)
 {
-    return kind == TGI_STEP_SWITCH                           ? 2
+    return kind == TGI_STEP_SWITCH                          ? 2
            : kind == TGI_STEP_LOOP || kind == TGI_STEP_CASE ? 1
                                                             : 0;
 }
@@ -209,11 +209,11 @@ static void print_other_functions(const tgi_page *p)
 {
     if (!p->of->code.assembly)
         return;
-    tgi_strbuf_add(p->out,
-                   "<section id=\"functions\"><h3>Entry and shared functions"
-                   "</h3><p class=\"d\">The entry runs the steps. Micro-kernels "
-                   "of matrix products are shared by all kernels that have "
-                   "them.</p>\n");
+    tgi_strbuf_add(
+        p->out, "<section id=\"functions\"><h3>Entry and shared functions"
+                "</h3><p class=\"d\">The entry runs the steps. Micro-kernels "
+                "of matrix products are shared by all kernels that have "
+                "them.</p>\n");
     for (size_t i = 0; i < p->assembly.functions.n; i++) {
         const tgi_assembly_function *f = &p->assembly.functions.data[i];
         bool is_kernel = false;
@@ -224,8 +224,9 @@ static void print_other_functions(const tgi_page *p)
             continue;
         tgi_strbuf_add(p->out, "<details><summary><span class=\"m\">");
         tgi_html_text_bytes(p->out, f->name.text, f->name.n);
-        tgi_strbuf_addf(p->out, "</span>: %zu instructions and labels"
-                                "</summary>\n",
+        tgi_strbuf_addf(p->out,
+                        "</span>: %zu instructions and labels"
+                        "</summary>\n",
                         f->n_lines);
         print_function(p, f);
         tgi_strbuf_add(p->out, "</details>\n");

@@ -45,8 +45,7 @@ static void print_range(const tgi_page *p, size_t buffer, double epoch_width)
     const tgi_loop_buffer *b = &p->loops->buffers.data[buffer];
     const double scale = PICTURE_HEIGHT / (double)p->plan.bytes;
     const double x = LEFT + b->first_epoch * epoch_width;
-    const double width =
-        (b->last_epoch - b->first_epoch + 1) * epoch_width - 2;
+    const double width = (b->last_epoch - b->first_epoch + 1) * epoch_width - 2;
     const double y = TOP + (double)p->offsets[buffer] * scale;
     double height = (double)p->sizes[buffer] * scale;
     height = height < 2 ? 2 : height;
@@ -70,11 +69,10 @@ static void print_range(const tgi_page *p, size_t buffer, double epoch_width)
         tgi_strbuf_add(p->out, "</text>");
     }
     tgi_strbuf_add(p->out, "<title>");
-    tgi_html_textf(p->out, "%s: %s at %lld, epochs %u to %u",
-                   name.text ? name.text : "",
-                   tgi_html_bytes((double)p->sizes[buffer]).text,
-                   (long long)p->offsets[buffer], b->first_epoch,
-                   b->last_epoch);
+    tgi_html_textf(
+        p->out, "%s: %s at %lld, epochs %u to %u", name.text ? name.text : "",
+        tgi_html_bytes((double)p->sizes[buffer]).text,
+        (long long)p->offsets[buffer], b->first_epoch, b->last_epoch);
     tgi_strbuf_add(p->out, "</title></a>\n");
     p->out->failed |= name.failed;
     tgi_strbuf_deinit(&name);
@@ -123,10 +121,13 @@ static void print_picture(const tgi_page *p)
 static void print_buffer(const tgi_page *p, size_t i)
 {
     static const char *const places[] = {
-        [TGI_PLACE_PARAM] = "parameter",   [TGI_PLACE_RESULT] = "result",
-        [TGI_PLACE_CONSTANT] = "constant", [TGI_PLACE_TEMP] = "temporary",
+        [TGI_PLACE_PARAM] = "parameter",
+        [TGI_PLACE_RESULT] = "result",
+        [TGI_PLACE_CONSTANT] = "constant",
+        [TGI_PLACE_TEMP] = "temporary",
         [TGI_PLACE_SCRATCH] = "scratch of each thread",
-        [TGI_PLACE_SSA] = "registers",     [TGI_PLACE_COUNTER] = "counter",
+        [TGI_PLACE_SSA] = "registers",
+        [TGI_PLACE_COUNTER] = "counter",
         [TGI_PLACE_STACK] = "stack, per slice"};
     const tgi_loop_buffer *b = &p->loops->buffers.data[i];
     const size_t graph = b->graph && b->node
@@ -142,10 +143,9 @@ static void print_buffer(const tgi_page *p, size_t i)
     else
         tgi_strbuf_add(p->out, "<td class=\"r d\">–</td>");
     if (p->has_plan && is_in_arena(p, i))
-        tgi_strbuf_addf(p->out,
-                        "<td class=\"r\">%lld</td><td class=\"r\">%u–%u</td>",
-                        (long long)p->offsets[i], b->first_epoch,
-                        b->last_epoch);
+        tgi_strbuf_addf(
+            p->out, "<td class=\"r\">%lld</td><td class=\"r\">%u–%u</td>",
+            (long long)p->offsets[i], b->first_epoch, b->last_epoch);
     else
         tgi_strbuf_add(p->out, "<td></td><td></td>");
     tgi_strbuf_add(p->out, "<td>");

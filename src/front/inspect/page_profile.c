@@ -155,9 +155,8 @@ enum { MAX_OPEN_UNITS = 24 };
 
 static double percent(const tgi_page *p, uint64_t ns)
 {
-    return p->profile.total_ns
-               ? 100 * (double)ns / (double)p->profile.total_ns
-               : 0;
+    return p->profile.total_ns ? 100 * (double)ns / (double)p->profile.total_ns
+                               : 0;
 }
 
 static void print_number(const tgi_page *p, double number, int decimals,
@@ -211,8 +210,9 @@ static void print_rest(const tgi_page *p, const char *what, uint64_t ns)
         return;
     tgi_strbuf_add(p->out, "<tr>");
     print_share(p, ns, -1);
-    tgi_strbuf_addf(p->out, "<td colspan=\"7\"></td><td class=\"d\">%s</td>"
-                            "</tr>\n",
+    tgi_strbuf_addf(p->out,
+                    "<td colspan=\"7\"></td><td class=\"d\">%s</td>"
+                    "</tr>\n",
                     what);
 }
 

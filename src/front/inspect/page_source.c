@@ -257,9 +257,9 @@ static void print_file(const tgi_page *p, uint32_t number)
         if (shown)
             print_line(p, number, line);
         else if (was_shown)
-            tgi_strbuf_addf(p->out,
-                            "<tr><td class=\"gap\" colspan=\"%d\">⋮</td></tr>\n",
-                            p->profile.is_known ? 5 : 4);
+            tgi_strbuf_addf(
+                p->out, "<tr><td class=\"gap\" colspan=\"%d\">⋮</td></tr>\n",
+                p->profile.is_known ? 5 : 4);
         was_shown = shown;
     }
     tgi_strbuf_add(p->out, "</table></div>\n");

@@ -97,7 +97,7 @@ Test(inspect, a_page_has_all_parts)
     tg_concrete *c = concrete_of(f, 40);
     check_works(tg_concrete_inspect(c, path_in("page.html")));
     char *page = take_file("page.html");
-    check_has(page, "<h1>two_kernels <small>trace 1</small></h1>");
+    check_has(page, "<h1>two_kernels <small>trace 0</small></h1>");
     check_has(page, "two_kernels(f32[40,40])");
     check_has(page, "LLVM ");
     for (const char *const *id =

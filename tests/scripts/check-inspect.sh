@@ -114,7 +114,7 @@ run()
 run newton
 page=$folder/pages/find_roots_0.html
 test -f "$page" || fail "there is no $page: $(ls "$folder/pages")"
-grep -q '^ *[0-9.]* [num]*s .*find_roots_0.html  find_roots, trace 1' \
+grep -q '^ *[0-9.]* [num]*s .*find_roots_0.html  find_roots, trace 0' \
     "$folder/stdout" || fail "the list lacks the time: $(cat "$folder/stdout")"
 grep -q 'There is no profile' "$page" && fail "the page has no profile"
 grep -q '<code>.*tg_.*(.*</code>' "$page" || fail "the page has no source"
@@ -122,7 +122,7 @@ test -s "$folder/pages/profile.txt" || fail "there is no profile.txt"
 
 run newton --no-profile
 grep -q 'There is no profile' "$page" || fail "--no-profile has no effect"
-"$inspect" --list -o "$folder/pages" | grep -q 'find_roots, trace 1' ||
+"$inspect" --list -o "$folder/pages" | grep -q 'find_roots, trace 0' ||
     fail "--list finds nothing"
 
 TGJIT_JIT=off run newton

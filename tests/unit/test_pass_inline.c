@@ -360,3 +360,100 @@ Test(pass_inline, towers_of_calls_do_not_explode)
     tgi_graph_release(g);
     check_nothing_is_alive();
 }
+
+/* -- Sites ----------------------------------------------------------------- */
+
+/* A node of `graph` with this op and input, traced at line `line`. */
+static tgi_ref node_at(tgi_graph *graph, tgi_op op, tgi_ref x, int line)
+{
+    const tgi_node *input = tgi_graph_node(graph, x);
+    const tgi_site_chain site = {.file = "model.c", .line = line};
+    return tgi_graph_add(graph, &(tgi_node){.op = (uint8_t)op,
+                                            .dtype = input->dtype,
+                                            .shape = input->shape,
+                                            .inputs = &x,
+                                            .n_inputs = 1,
+                                            .site = &site});
+}
+
+/* A call with one input and its result, at line `line`. */
+static tgi_ref call_at(tgi_graph *graph, tgi_graph *callee, tgi_ref x, int line)
+{
+    const tgi_node *input = tgi_graph_node(graph, x);
+    const tgi_site_chain site = {.file = "model.c", .line = line};
+    const tgi_attr_call attr = {.callee = callee};
+    const tgi_ref made =
+        tgi_graph_add(graph, &(tgi_node){.op = TGI_OP_CALL,
+                                         .inputs = &x,
+                                         .n_inputs = 1,
+                                         .attr = &attr,
+                                         .attr_bytes = sizeof(attr),
+                                         .site = &site});
+    return result(graph, made, (tg_dtype)input->dtype, input->shape, 0);
+}
+
+static const tgi_site_chain *site_of(const tgi_graph *graph, int op)
+{
+    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++)
+        if (tgi_graph_node(graph, ref)->op == op)
+            return tgi_graph_node(graph, ref)->site;
+    cr_assert_fail("no such node");
+    return NULL;
+}
+
+static void check_site(const tgi_site_chain *site, int line,
+                       const char *function)
+{
+    cr_assert_not_null(site);
+    cr_assert_str_eq(site->file, "model.c");
+    cr_assert_eq(site->line, line);
+    if (function)
+        cr_assert_str_eq(site->function, function);
+    else
+        cr_assert(!site->function && !site->caller);
+}
+
+/* f calls g at line 30, g calls h at line 20. The callee g is inlined in a graph
+   of its own first, as functions are, or together with h. */
+static void check_chain(bool in_steps)
+{
+    tgi_graph *h = tgi_graph_create("h", NULL);
+    const tgi_ref x = param(h, TG_F32, shape_of(h, 3));
+    tgi_graph_add_result(
+        h, node_at(h, TGI_OP_SIN, node_at(h, TGI_OP_EXP, x, 10), 10));
+    tgi_graph *middle = tgi_graph_create("g", NULL);
+    const tgi_ref y = param(middle, TG_F32, shape_of(middle, 3));
+    tgi_graph_add_result(
+        middle, node_at(middle, TGI_OP_NEG, call_at(middle, h, y, 20), 21));
+    tgi_graph_release(h);
+    if (in_steps) {
+        tgi_graph *before = middle;
+        middle = run_pass(tgi_pass_inline, before);
+        tgi_graph_release(before);
+    }
+    begin();
+    const tgi_ref z = param(g, TG_F32, shape_of(g, 3));
+    tgi_graph_add_result(
+        g, node_at(g, TGI_OP_SQRT, call_at(g, middle, z, 30), 31));
+    tgi_graph_release(middle);
+
+    tgi_graph *out = inlined();
+    cr_assert_eq(n_of(out, TGI_OP_CALL), 0);
+    const tgi_site_chain *site = site_of(out, TGI_OP_SIN);
+    check_site(site, 10, "h");
+    check_site(site->caller, 20, "g");
+    check_site(site->caller->caller, 30, NULL);
+    /* Sites are shared. */
+    cr_assert_eq(site_of(out, TGI_OP_EXP), site);
+    check_site(site_of(out, TGI_OP_NEG), 21, "g");
+    cr_assert_eq(site_of(out, TGI_OP_NEG)->caller, site->caller->caller);
+    check_site(site_of(out, TGI_OP_SQRT), 31, NULL);
+    tgi_graph_release(out);
+    check_nothing_is_alive();
+}
+
+Test(pass_inline, sites_have_the_calls_through_which_they_are_reached)
+{
+    check_chain(false);
+    check_chain(true);
+}

@@ -201,7 +201,7 @@ static bool computes(const tgi_inst *inst)
 static void set_operand_site(tgi_llvm_kernel *k, uint32_t inst,
                              const tgi_site_chain *site)
 {
-    if (inst && site && !computes(&k->loops->insts.data[inst]))
+    if (inst && site)
         k->sites[inst] = site;
 }
 
@@ -216,7 +216,8 @@ void tgi_llvm_debug_find_sites(tgi_llvm_kernel *k)
         set_operand_site(k, r->value, node_site(k, r->node));
         set_operand_site(k, r->other, node_site(k, r->node));
     }
-    /* Users follow their operands, so the first one sets its site last. */
+    /* Users follow their operands, so the first one sets its site last. An inst
+       that computes something replaces it. */
     for (uint32_t i = (uint32_t)loops->insts.n; i-- > 1;) {
         const tgi_inst *inst = &loops->insts.data[i];
         if (computes(inst) || !k->sites[i])

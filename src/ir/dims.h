@@ -135,6 +135,10 @@ size_t tgi_dims_n_values(const tgi_dims *dims);
 tg_status tgi_dims_evaluate(const tgi_dims *dims, const int64_t *symbols,
                             int64_t *out_values);
 
+/* The same for no call in particular: symbols are large and differ. Fails also
+   when out of memory (recorded). */
+tg_status tgi_dims_assume(const tgi_dims *dims, int64_t *out_values);
+
 /* True if `dim` is a number or a handle of this table. */
 static inline bool tgi_dims_has(const tgi_dims *dims, tgi_dim dim)
 {

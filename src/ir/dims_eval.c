@@ -108,6 +108,19 @@ tg_status tgi_dims_evaluate(const tgi_dims *dims, const int64_t *symbols,
     return TG_OK;
 }
 
+tg_status tgi_dims_assume(const tgi_dims *dims, int64_t *out_values)
+{
+    const size_t n = tgi_dims_n_symbols(dims);
+    int64_t *symbols = tgi_alloc((n + 1) * sizeof(*symbols));
+    if (!symbols)
+        return tgi_error_memory();
+    for (size_t i = 0; i < n; i++)
+        symbols[i] = 1000 + 7 * (int64_t)i;
+    const tg_status status = tgi_dims_evaluate(dims, symbols, out_values);
+    tgi_free(symbols);
+    return status;
+}
+
 /* -- Translation to another table ------------------------------------------ */
 
 /* dim ^ exponent by repeated squaring; intermediate powers do not exceed the

@@ -85,18 +85,32 @@ static void call_it(session *s, tg_function *f, int64_t n)
     tg_tensor_release(y);
 }
 
-Test(inspect, a_page_has_all_parts)
+/* The page about the callback's trace for f32[n,n], which has been called if
+   `calls`. Ends the session; the caller frees the text. */
+static char *page_about(tg_context_options options, tg_callback *callback,
+                        const char *name, int64_t n, bool calls)
 {
     session s;
+    session_begin_with(&s, options);
+    tg_function *f =
+        tg_function_create_named(s.ctx, name, callback, NULL, NULL);
+    if (calls)
+        call_it(&s, f, n);
+    tg_concrete *c = concrete_of(f, n);
+    check_works(tg_concrete_inspect(c, path_in("page.html")));
+    tg_concrete_release(c);
+    tg_function_release(f);
+    session_end(&s);
+    return take_file("page.html");
+}
+
+Test(inspect, a_page_has_all_parts)
+{
     char line[64];
     need_compiler();
     make_folder();
-    session_begin(&s);
-    tg_function *f = tg_function_create(s.ctx, two_kernels, NULL, NULL);
-    call_it(&s, f, 40);
-    tg_concrete *c = concrete_of(f, 40);
-    check_works(tg_concrete_inspect(c, path_in("page.html")));
-    char *page = take_file("page.html");
+    char *page = page_about((tg_context_options){.jit = "auto"}, two_kernels,
+                            "two_kernels", 40, true);
     check_has(page, "<h1>two_kernels <small>trace 0</small></h1>");
     check_has(page, "two_kernels(f32[40,40])");
     check_has(page, "LLVM ");
@@ -120,58 +134,41 @@ Test(inspect, a_page_has_all_parts)
     check_has(page, "retq");
     check_lacks(page, "http:");
     free(page);
-    tg_concrete_release(c);
-    tg_function_release(f);
-    session_end(&s);
     rmdir(folder);
 }
 
 /* Code that comes from a cache has assembly, too. */
 Test(inspect, code_of_a_warm_cache_has_assembly)
 {
+    char cache[128];
     need_compiler();
     make_folder();
+    snprintf(cache, sizeof(cache), "%s/cache", folder);
     for (int run = 0; run < 2; run++) {
-        session s;
-        session_begin_with(&s,
-                           (tg_context_options){.jit = "required",
-                                                .cache = "rw",
-                                                .cache_dir = path_in("cache")});
-        tg_function *f = tg_function_create(s.ctx, two_kernels, NULL, NULL);
-        call_it(&s, f, 24);
-        tg_concrete *c = concrete_of(f, 24);
-        check_works(tg_concrete_inspect(c, path_in("page.html")));
-        char *page = take_file("page.html");
+        char *page = page_about((tg_context_options){.jit = "required",
+                                                     .cache = "rw",
+                                                     .cache_dir = cache},
+                                two_kernels, "two_kernels", 24, true);
         check_has(page, run ? "compiled code, from the disk cache"
                             : "<dd>compiled</dd>");
         check_has(page, "retq");
         free(page);
-        tg_concrete_release(c);
-        tg_function_release(f);
-        session_end(&s);
     }
-    check_works(tg_cache_clear(path_in("cache")));
-    rmdir(path_in("cache"));
+    check_works(tg_cache_clear(cache));
+    rmdir(cache);
     rmdir(folder);
 }
 
 Test(inspect, an_interpreted_trace_says_why)
 {
-    session s;
     make_folder();
-    session_begin_with(&s, (tg_context_options){.jit = "off"});
-    tg_function *f = tg_function_create(s.ctx, two_kernels, NULL, NULL);
-    tg_concrete *c = concrete_of(f, 8);
-    check_works(tg_concrete_inspect(c, path_in("page.html")));
-    char *page = take_file("page.html");
+    char *page = page_about((tg_context_options){.jit = "off"}, two_kernels,
+                            "two_kernels", 8, false);
     check_has(page, "Calls are interpreted: the option jit (TGJIT_JIT) is off");
     check_has(page, "There are no loops, schedules and assembly");
     check_has(page, "matmul"); /* the graph */
     check_lacks(page, "href=\"#k0\"");
     free(page);
-    tg_concrete_release(c);
-    tg_function_release(f);
-    session_end(&s);
     rmdir(folder);
 }
 
@@ -193,22 +190,14 @@ static void with_control(tg_trace *t, const tg_value *in, void *user)
 
 Test(inspect, regions_have_their_own_graphs)
 {
-    session s;
     need_compiler();
     make_folder();
-    session_begin_with(&s, (tg_context_options){.jit = "required"});
-    tg_function *f = tg_function_create(s.ctx, with_control, NULL, NULL);
-    call_it(&s, f, 100);
-    tg_concrete *c = concrete_of(f, 100);
-    check_works(tg_concrete_inspect(c, path_in("page.html")));
-    char *page = take_file("page.html");
+    char *page = page_about((tg_context_options){.jit = "required"},
+                            with_control, "with_control", 100, true);
     check_has(page, "<h3 id=\"g1\">");
     check_has(page, "end loop");
     check_has(page, "print <a class=\"m\" href=\"#g0n");
     free(page);
-    tg_concrete_release(c);
-    tg_function_release(f);
-    session_end(&s);
     rmdir(folder);
 }
 
@@ -217,23 +206,14 @@ Test(inspect, regions_have_their_own_graphs)
 Test(inspect, names_are_escaped)
 {
     static const char name[] = "<script>alert(\"1\")</script>&'\x01\xff";
-    session s;
     make_folder();
-    session_begin_with(&s, (tg_context_options){.inspect = folder});
-    tg_function *f =
-        tg_function_create_named(s.ctx, name, two_kernels, NULL, NULL);
-    call_it(&s, f, 3);
-    tg_concrete *c = concrete_of(f, 3);
-    check_works(tg_concrete_inspect(c, path_in("page.html")));
-    char *page = take_file("page.html");
+    char *page = page_about((tg_context_options){.inspect = folder},
+                            two_kernels, name, 3, true);
     check_lacks(page, "<script>alert");
     check_lacks(page, "\x01");
     check_lacks(page, "'\xff");
     check_has(page, "&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;");
     free(page);
-    tg_concrete_release(c);
-    tg_function_release(f);
-    session_end(&s);
     DIR *dir = opendir(folder); /* the option has written one, too */
     int n = 0;
     for (struct dirent *e; (e = readdir(dir));)

@@ -132,20 +132,6 @@ void tgi_concrete_write_page(tg_concrete *c, const int64_t *values,
 
 /* -- Public function ------------------------------------------------------- */
 
-/* Extents of no call in particular: symbols are neither 0 nor 1. */
-static tg_status assumed_values(const tgi_dims *dims, int64_t *out_values)
-{
-    const size_t n = tgi_dims_n_symbols(dims);
-    int64_t *symbols = tgi_alloc((n + 1) * sizeof(*symbols));
-    if (!symbols)
-        return tgi_error_memory();
-    for (size_t i = 0; i < n; i++)
-        symbols[i] = 1000 + 7 * (int64_t)i;
-    const tg_status status = tgi_dims_evaluate(dims, symbols, out_values);
-    tgi_free(symbols);
-    return status;
-}
-
 static tg_status inspect_to_file(tg_concrete *c, const char *path)
 {
     tgi_inspection of;
@@ -157,7 +143,7 @@ static tg_status inspect_to_file(tg_concrete *c, const char *path)
         return tgi_error_memory();
     tg_status status = TG_OK;
     if (!tgi_variant_table_first(c, values, &program))
-        status = assumed_values(dims, values);
+        status = tgi_dims_assume(dims, values);
     if (!status)
         status = inspect(c, values, program,
                          c->ctx->jit == TGI_JIT_OFF ? TGI_JIT_OFF_REASON : NULL,

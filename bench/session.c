@@ -345,6 +345,8 @@ static bool read_files(session *s)
             return false;
         }
     }
+    /* Merged rows may have been compared with other roofs. */
+    results_apply_roofs(&s->results);
     if (s->o->label)
         snprintf(s->results.label, sizeof(s->results.label), "%s", s->o->label);
     return true;

@@ -255,6 +255,21 @@ static long largest_temporary(const char *text)
     return most;
 }
 
+/* True if parameter p, which may have a name, has ROWS x COLUMNS elements. */
+static bool is_matrix(const char *text, int p)
+{
+    char buffer[24], size[40];
+    snprintf(buffer, sizeof buffer, "\nbuffer p%d", p);
+    snprintf(size, sizeof size, ": parameter, %d f32\n", ROWS * COLUMNS);
+    for (const char *at = text; (at = strstr(at, buffer)); at++) {
+        const char next = at[strlen(buffer)];
+        const char *end = strchr(at + 1, '\n'), *found = strstr(at, size);
+        if ((next == ':' || next == ' ') && found && found < end)
+            return true;
+    }
+    return false;
+}
+
 /*
  * Checks the kernels of a text of loops: exactly one stores buffers of ROWS x
  * COLUMNS elements, and it stores all `n_stored` of them.
@@ -269,11 +284,9 @@ static void check_one_pass(const char *name, const char *text, int n_stored)
                  (int)(end ? end - at : (long)strlen(at)), at);
         int n = 0;
         for (int p = 0; p < 12; p++) {
-            char size[40], store[16];
-            snprintf(size, sizeof size, "buffer p%d: parameter, %d f32", p,
-                     ROWS * COLUMNS);
+            char store[16];
             snprintf(store, sizeof store, "p%d[", p);
-            n += count_lines(text, size) == 1 && count_lines(kernel, store);
+            n += is_matrix(text, p) && count_lines(kernel, store);
         }
         if (n) {
             n_passes++;

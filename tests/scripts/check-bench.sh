@@ -142,7 +142,7 @@ assert all(len(line) == len(lines[0]) for line in lines), "csv"
 assert "run/16/c/threads:1_median" in [line[0] for line in lines], "csv"
 END
 fi
-grep -q '^  run 16  *[0-9.]* ns' "$out.table" ||
+grep -q '^  run 16  *[0-9.]* [mnu]*s' "$out.table" ||
     fail "the first screen lacks a case"
 
 # -- The first screen --------------------------------------------------------

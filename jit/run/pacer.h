@@ -37,7 +37,7 @@ int tgi_pacer_threads(const tgi_pacer *pacer, int n_max);
 /*
  * Adds a call on tgi_pacer_threads(pacer, n_max) threads that took `ns`, ended
  * at time now_ns, and in which n_disturbed preemptions were noticed. While
- * inactive, calls without preemptions need not be added and ns is not used.
+ * inactive, calls without preemptions may be left out, and ns is ignored.
  */
 void tgi_pacer_add(tgi_pacer *pacer, int n_max, uint64_t now_ns, uint64_t ns,
                    uint32_t n_disturbed);

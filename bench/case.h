@@ -24,6 +24,7 @@ typedef enum size_use {
     SIZE_BY_DEFAULT, /* timed */
     SIZE_ON_REQUEST, /* timed with --all, or if a filter matches */
     SIZE_OF_CURVE,   /* the same, and with --html, which draws it */
+    SIZE_OF_LONG_CURVE, /* drawn too, but takes too long for every page */
     SIZE_IN_CHECK    /* verified by --check, never timed */
 } size_use;
 

@@ -47,6 +47,76 @@ const case_size jacobi_sizes[] = {
     SIZES_END,
 };
 
+/* -- heat_2d: one step of the heat equation, written in four ways ---------- */
+
+/* What a step adds to the elements `here`. */
+static tg_value heat_change(tg_value up, tg_value down, tg_value left,
+                            tg_value right, tg_value here)
+{
+    const tg_value around = tg_add(tg_add(up, down), tg_add(left, right));
+    return tg_mul(tg_sub(around, tg_mul(here, 4)), HEAT_RATE);
+}
+
+/* The same for the inner points. */
+static tg_value heat_inner_change(tg_value x)
+{
+    return heat_change(shifted(x, -1, 0), shifted(x, 1, 0), shifted(x, 0, -1),
+                       shifted(x, 0, 1), shifted(x, 0, 0));
+}
+
+static void trace_heat_pad(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value change = heat_inner_change(in[0]);
+    tg_return(t, tg_add(in[0], tg_pad_axes(change, TG_DIMS(1, 1),
+                                           TG_DIMS(1, 1), 0)));
+}
+
+static tg_value heat_inner(tg_value x)
+{
+    return tg_add(shifted(x, 0, 0), heat_inner_change(x));
+}
+
+static void trace_heat_update(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_dynamic_update_slice_axes(in[0], heat_inner(in[0]),
+                                              TG_ARGS(1, 1)));
+}
+
+static void trace_heat_concat(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value x = in[0], between = tg_slice(x, 0, 1, slice_stop(0), 1);
+    const tg_value left = tg_slice(between, 1, 0, 1, 1);
+    const tg_value right = tg_slice(between, 1, -1, TG_END, 1);
+    tg_return(t, tg_concat(0, tg_slice(x, 0, 0, 1, 1),
+                           tg_concat(1, left, heat_inner(x), right),
+                           tg_slice(x, 0, -1, TG_END, 1)));
+}
+
+/* On a torus. */
+static void trace_heat_roll(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value x = in[0];
+    tg_return(t, tg_add(x, heat_change(tg_roll(x, 0, 1), tg_roll(x, 0, -1),
+                                       tg_roll(x, 1, 1), tg_roll(x, 1, -1),
+                                       x)));
+}
+
+#define HEAT_CASE(form, plain) \
+    { \
+        .callback = trace_heat_##form, .kernels = {[BACKEND_C] = plain}, \
+        .inputs = {INPUT(TG_F32, SHAPE_WHOLE, -1, 1)}, \
+        .results = {{TG_F32, SHAPE_WHOLE}}, .absolute = 1e-5, \
+    }
+
+const tensor_case heat_2d_pad_case = HEAT_CASE(pad, plain_heat_2d);
+const tensor_case heat_2d_update_case = HEAT_CASE(update, plain_heat_2d);
+const tensor_case heat_2d_concat_case = HEAT_CASE(concat, plain_heat_2d);
+const tensor_case heat_2d_roll_case = HEAT_CASE(roll, plain_heat_2d_torus);
+
 /* -- heat_3d: one step of the heat equation, the border is zero ------------ */
 
 /* The inner points, shifted along one axis. */

@@ -105,6 +105,10 @@ const bench_case all_cases[] = {
 
     SECTION("Stencils, gather and scatter"),
     TENSOR("jacobi", jacobi_case, jacobi_sizes, 8, 4),
+    TENSOR("heat_2d_pad", heat_2d_pad_case, jacobi_sizes, 8, 7),
+    TENSOR("heat_2d_update", heat_2d_update_case, jacobi_sizes, 8, 7),
+    TENSOR("heat_2d_concat", heat_2d_concat_case, jacobi_sizes, 8, 7),
+    TENSOR("heat_2d_roll", heat_2d_roll_case, jacobi_sizes, 8, 7),
     TENSOR("heat_3d", heat_3d_case, heat_3d_sizes, 8, 9),
     TENSOR("gather", gather_case, gather_sizes, 12, 0),
     TENSOR("scatter_add", scatter_add_case, gather_sizes, 16, 1),

@@ -66,7 +66,21 @@ static const tensor_case many_case = {
 
 /* Small enough that running takes no significant time; matrix products are
    large enough to be blocked and packed. */
-enum { GRAPH_CHAIN, GRAPH_MANY, GRAPH_MATMUL, GRAPH_MLP, GRAPH_TRAIN };
+enum {
+    GRAPH_CHAIN,
+    GRAPH_MANY,
+    GRAPH_MATMUL,
+    GRAPH_MLP,
+    GRAPH_TRAIN,
+    /* One class of kernels each. */
+    GRAPH_SOFTMAX,
+    GRAPH_LAYER_NORM,
+    GRAPH_SUM_ROWS,
+    GRAPH_SUM_COLUMNS,
+    GRAPH_TRANSPOSE,
+    GRAPH_BATCH,
+    GRAPH_CONV
+};
 
 static const graph graphs[] = {
     [GRAPH_CHAIN] = {&chain_case, {.columns = 16}},
@@ -74,6 +88,17 @@ static const graph graphs[] = {
     [GRAPH_MATMUL] = {&matmul_case, {.rows = 64, .inner = 784, .columns = 128}},
     [GRAPH_MLP] = {&mlp_forward_case, {.rows = 64}},
     [GRAPH_TRAIN] = {&mlp_train_case, {.rows = 64}},
+    [GRAPH_SOFTMAX] = {&softmax_case, {.rows = 64, .columns = 1000}},
+    [GRAPH_LAYER_NORM] = {&layer_norm_case, {.rows = 64, .columns = 1000}},
+    [GRAPH_SUM_ROWS] = {&sum_axis_2_case,
+                        {.batch = 4, .rows = 8, .columns = 1000}},
+    [GRAPH_SUM_COLUMNS] = {&sum_axis_0_case,
+                           {.batch = 64, .rows = 8, .columns = 100}},
+    [GRAPH_TRANSPOSE] = {&transpose_case, {.rows = 256, .columns = 256}},
+    [GRAPH_BATCH] = {&small_matmul_case,
+                     {.batch = 1000, .rows = 8, .inner = 8, .columns = 8}},
+    [GRAPH_CONV] = {&conv_case,
+                    {.batch = 1, .rows = 64, .inner = 3, .columns = 32}},
 };
 
 const case_size graph_sizes[] = {
@@ -82,6 +107,13 @@ const case_size graph_sizes[] = {
     SIZE_TIMED("matmul", GRAPH_MATMUL, 0),
     SIZE_TIMED("mlp_forward", GRAPH_MLP, 0),
     SIZE_TIMED("train_step", GRAPH_TRAIN, 0),
+    {"softmax", GRAPH_SOFTMAX, 0, 0, 0, SIZE_ON_REQUEST},
+    {"layer_norm", GRAPH_LAYER_NORM, 0, 0, 0, SIZE_ON_REQUEST},
+    {"sum_rows", GRAPH_SUM_ROWS, 0, 0, 0, SIZE_ON_REQUEST},
+    {"sum_columns", GRAPH_SUM_COLUMNS, 0, 0, 0, SIZE_ON_REQUEST},
+    {"transpose", GRAPH_TRANSPOSE, 0, 0, 0, SIZE_ON_REQUEST},
+    {"matmul_batch", GRAPH_BATCH, 0, 0, 0, SIZE_ON_REQUEST},
+    {"conv", GRAPH_CONV, 0, 0, 0, SIZE_ON_REQUEST},
     SIZES_END,
 };
 
@@ -104,10 +136,16 @@ const case_size graph_curve[] = {
     SIZE_CURVE("1e5", 100000), SIZES_END,
 };
 
-/* LLVM takes seconds for more. */
+/* LLVM takes seconds for the last ones. */
 const case_size compile_curve[] = {
-    SIZE_CURVE("1e2", 100),  SIZE_CURVE("3e2", 300),   SIZE_CURVE("1e3", 1000),
-    SIZE_CURVE("3e3", 3000), SIZE_CURVE("1e4", 10000), SIZES_END,
+    SIZE_CURVE("1e2", 100),
+    SIZE_CURVE("3e2", 300),
+    SIZE_CURVE("1e3", 1000),
+    SIZE_CURVE("3e3", 3000),
+    SIZE_CURVE("1e4", 10000),
+    {"3e4", GRAPH_MANY, 30000, 0, 0, SIZE_OF_LONG_CURVE},
+    {"1e5", GRAPH_MANY, 100000, 0, 0, SIZE_OF_LONG_CURVE},
+    SIZES_END,
 };
 
 static void callback(tg_trace *t, const tg_value *in, void *user)

@@ -12,6 +12,8 @@ bench_tgjit_bench_SOURCES = \
 	bench/backend.h \
 	bench/baseline.c \
 	bench/baseline.h \
+	bench/calibrate.c \
+	bench/calibrate.h \
 	bench/case.h \
 	bench/case_args.c \
 	bench/case_args.h \

@@ -13,6 +13,7 @@
  *   compare   comparison of results
  *   measure   timing
  *   roof      what this machine can do
+ *   calibrate the same, for the choice of schedules
  *   results   measured rows, in memory and as files
  *   report    output formats
  *   baseline  comparison with an earlier run
@@ -20,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "calibrate.h"
 #include "process_case.h"
 #include "session.h"
 
@@ -32,7 +34,9 @@ int main(int argc, char **argv)
     if (!options_read(&o, argc, argv, &status))
         return status;
     status = EXIT_SUCCESS;
-    if (!o.n_from && !session_has_rows(&o)) {
+    if (o.action == ACTION_CALIBRATE) {
+        status = calibrate_machine();
+    } else if (!o.n_from && !session_has_rows(&o)) {
         fprintf(stderr, "tgjit-bench: --filter=%s matches no row; see --list\n",
                 o.has_filter ? o.filter_text : "");
         status = EXIT_USAGE;

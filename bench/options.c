@@ -38,6 +38,8 @@ static const char usage[] =
     "Options (defaults in parentheses):\n"
     "  --all              measure every row, and print all of them\n"
     "  --list             print the names of the rows and exit\n"
+    "  --calibrate        measure this machine for the choice of schedules, print\n"
+    "                     and keep what was found; takes about a second\n"
     "  --check            verify only, also odd sizes, and inputs with NaN,\n"
     "                     infinities and denormals\n"
     "  --filter=REGEX     select rows by extended regular expression; \".\"\n"
@@ -191,6 +193,9 @@ static bool read_option(options *o, int letter, int *out_status)
     case 'l':
         o->action = ACTION_LIST;
         return true;
+    case 'C':
+        o->action = ACTION_CALIBRATE;
+        return true;
     case 'c':
         o->action = ACTION_CHECK;
         return true;
@@ -247,6 +252,7 @@ bool options_read(options *out_options, int argc, char **argv,
     static const struct option long_options[] = {
         {"all", no_argument, NULL, 'a'},
         {"list", no_argument, NULL, 'l'},
+        {"calibrate", no_argument, NULL, 'C'},
         {"check", no_argument, NULL, 'c'},
         {"filter", required_argument, NULL, 'f'},
         {"threads", required_argument, NULL, 't'},

@@ -15,7 +15,12 @@ enum {
     EXIT_REGRESSION = 3 /* slower than the baseline */
 };
 
-typedef enum action { ACTION_MEASURE, ACTION_CHECK, ACTION_LIST } action;
+typedef enum action {
+    ACTION_MEASURE,
+    ACTION_CHECK,
+    ACTION_LIST,
+    ACTION_CALIBRATE
+} action;
 typedef enum format {
     FORMAT_TABLE,
     FORMAT_JSON,

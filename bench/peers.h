@@ -117,6 +117,8 @@ enum { ADAM_SHOWN = 16 }; /* parameters that are compared: the last ones */
 /* -- Reductions, stencils, calls ------------------------------------------- */
 
 kernel plain_sum_axis_0, plain_sum_axis_1, plain_sum_axis_2;
+kernel plain_heat_2d;
+kernel plain_heat_2d_torus;
 kernel plain_heat_3d;
 kernel plain_momentum;
 kernel plain_variables_0, plain_variables_1, plain_variables_2,

@@ -45,6 +45,60 @@ void plain_transpose(const kernel_buffers *b)
         }
 }
 
+static float heat_2d(float here, float up, float down, float left, float right)
+{
+    return here + ((up + down) + (left + right) - 4 * here) * HEAT_RATE;
+}
+
+/* A row between its ends. */
+static void heat_2d_row(float *restrict to, const float *restrict here,
+                        const float *restrict up, const float *restrict down,
+                        int64_t n)
+{
+    for (int64_t j = 1; j < n - 1; j++)
+        to[j] = heat_2d(here[j], up[j], down[j], here[j - 1], here[j + 1]);
+}
+
+/* One explicit step of the heat equation; the border does not change. */
+void plain_heat_2d(const kernel_buffers *b)
+{
+    const float *restrict x = b->in[0];
+    float *restrict out = b->out[0];
+    const int64_t n = b->columns, rows = b->rows;
+#pragma omp parallel for
+    for (int64_t i = 0; i < rows; i++) {
+        const float *restrict here = x + i * n;
+        float *restrict to = out + i * n;
+        if (i == 0 || i == rows - 1) {
+            memcpy(to, here, (size_t)n * sizeof(*to));
+            continue;
+        }
+        to[0] = here[0];
+        heat_2d_row(to, here, here - n, here + n, n);
+        to[n - 1] = here[n - 1];
+    }
+}
+
+/* The same on a torus: opposite borders are neighbours. */
+void plain_heat_2d_torus(const kernel_buffers *b)
+{
+    const float *restrict x = b->in[0];
+    float *restrict out = b->out[0];
+    const int64_t n = b->columns, rows = b->rows;
+#pragma omp parallel for
+    for (int64_t i = 0; i < rows; i++) {
+        const float *restrict here = x + i * n;
+        const float *restrict up = x + (i ? i - 1 : rows - 1) * n;
+        const float *restrict down = x + (i < rows - 1 ? i + 1 : 0) * n;
+        float *restrict to = out + i * n;
+        const int64_t last = n - 1;
+        to[0] = heat_2d(here[0], up[0], down[0], here[last], here[1]);
+        heat_2d_row(to, here, up, down, n);
+        to[last] = heat_2d(here[last], up[last], down[last], here[last - 1],
+                           here[0]);
+    }
+}
+
 /* One explicit step of the heat equation; the border is kept at zero. */
 void plain_heat_3d(const kernel_buffers *b)
 {

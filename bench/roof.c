@@ -31,7 +31,10 @@ static double rate_of(roof_kernel *run, void *memory, size_t bytes,
     for (int i = 0, n_long = 0; i < MAX_ATTEMPTS && n_long < ATTEMPTS; i++) {
         const double began = seconds_now();
         const double units = run(memory, bytes, times);
-        best = fmax(best, units / (seconds_now() - began));
+        const double took = seconds_now() - began;
+        if (!(units > 0 && took > 0))
+            continue;
+        best = fmax(best, units / took);
         const double needed = seconds * best / (units / (double)times);
         n_long += (double)times >= needed / 2;
         times = (int64_t)fmin(fmax(needed, 1), 8.0 * (double)times);
@@ -71,6 +74,14 @@ static void measure_levels(roof *r)
     free(memory);
 }
 
+static bool is_complete(const roof *r)
+{
+    bool good = r->f32_flops > 0 && r->f64_flops > 0;
+    for (int i = 0; i < r->n_levels; i++)
+        good = good && r->levels[i].rate > 0;
+    return good;
+}
+
 /* New threads may begin on the CPU of another one, and CPUs with a low
    frequency; both takes a while to change. */
 static void warm_up(void)
@@ -80,8 +91,23 @@ static void warm_up(void)
         (void)plain_roof_fma_f32(NULL, 0, 100);
 }
 
+/* More threads can do what fewer can; a lower rate was disturbed. */
+static void raise_to_fewer_threads(const roofs *rs, roof *r)
+{
+    for (int i = 0; i < rs->n; i++) {
+        const roof *other = &rs->all[i];
+        if (other->threads >= r->threads)
+            continue;
+        r->f32_flops = fmax(r->f32_flops, other->f32_flops);
+        r->f64_flops = fmax(r->f64_flops, other->f64_flops);
+        for (int k = 0; k < r->n_levels; k++)
+            r->levels[k].rate = fmax(r->levels[k].rate, other->levels[k].rate);
+    }
+}
+
 void roofs_measure(roofs *rs, int threads)
 {
+    enum { MAX_MEASUREMENTS = 5 };
     roof *r = NULL;
     for (int i = 0; i < rs->n; i++)
         if (rs->all[i].threads == threads)
@@ -94,10 +120,15 @@ void roofs_measure(roofs *rs, int threads)
         find_levels(r);
     }
     backend_set_threads(threads);
-    warm_up();
-    r->f32_flops = fmax(r->f32_flops, rate_of(fma_kernels[0], NULL, 0, 4e-3));
-    r->f64_flops = fmax(r->f64_flops, rate_of(fma_kernels[1], NULL, 0, 4e-3));
-    measure_levels(r);
+    for (int i = 0; i == 0 || (i < MAX_MEASUREMENTS && !is_complete(r)); i++) {
+        warm_up();
+        r->f32_flops =
+            fmax(r->f32_flops, rate_of(fma_kernels[0], NULL, 0, 4e-3));
+        r->f64_flops =
+            fmax(r->f64_flops, rate_of(fma_kernels[1], NULL, 0, 4e-3));
+        measure_levels(r);
+    }
+    raise_to_fewer_threads(rs, r);
 }
 
 const roof *roofs_find(const roofs *rs, int threads)

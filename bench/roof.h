@@ -30,7 +30,8 @@ typedef struct roofs {
 
 /*
  * Measures the roofs for a number of threads, in about 0.2 s. Called again for
- * the same number, keeps the larger rates: a disturbance only lowers them.
+ * the same number, keeps the larger rates: a disturbance only lowers them. A
+ * rate of 0 is measured again, and no rate is below that of fewer threads.
  */
 void roofs_measure(roofs *r, int threads);
 

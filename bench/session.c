@@ -27,6 +27,11 @@ typedef struct session {
 
 /* -- Rows ------------------------------------------------------------------ */
 
+static bool is_of_curve(const case_size *size)
+{
+    return size->use == SIZE_OF_CURVE || size->use == SIZE_OF_LONG_CURVE;
+}
+
 /* --check skips large sizes; they are verified when they are measured. */
 static bool is_size_selected(const bench_case *c, const case_size *size,
                              const options *o)
@@ -36,13 +41,16 @@ static bool is_size_selected(const bench_case *c, const case_size *size,
     switch (o->action) {
     case ACTION_CHECK:
         return size->use == SIZE_IN_CHECK ||
-               (size->use != SIZE_OF_CURVE &&
+               (!is_of_curve(size) &&
                 case_count(c, size) <= max_checked);
     case ACTION_MEASURE:
         return size->use == SIZE_BY_DEFAULT ||
-               (size->use == SIZE_ON_REQUEST && is_wide) ||
+               ((size->use == SIZE_ON_REQUEST ||
+                 size->use == SIZE_OF_LONG_CURVE) &&
+                is_wide) ||
                (size->use == SIZE_OF_CURVE && (is_wide || o->html));
     case ACTION_LIST:
+    case ACTION_CALIBRATE:
         break;
     }
     return size->use != SIZE_IN_CHECK;
@@ -81,7 +89,7 @@ static bool row_init(row *r, const options *o, const bench_case *c,
     r->size = size;
     r->which = which;
     r->threads = is_single ? 1 : o->threads[team];
-    r->is_on_screen = size->use != SIZE_OF_CURVE;
+    r->is_on_screen = !is_of_curve(size);
     snprintf(r->case_name, sizeof(r->case_name), "%s", c->name);
     snprintf(r->size_label, sizeof(r->size_label), "%s", size->label);
     snprintf(r->name, sizeof(r->name), "%s/%s/%s/threads:%d", c->name,

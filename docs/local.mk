@@ -10,11 +10,14 @@ dist_doc_DATA += \
 	docs/CACHE.md \
 	docs/DATASETS.md \
 	docs/DEBUGGING.md \
+	docs/DISTRIBUTED.md \
 	docs/FILES.md \
 	docs/FROM_TENSORFLOW.md \
 	docs/GLOSSARY.md \
 	docs/GRADIENTS.md \
+	docs/LINEAR_ALGEBRA.md \
 	docs/NUMERICS.md \
+	docs/ONNX.md \
 	docs/OPS.md \
 	docs/PERFORMANCE.md \
 	docs/PERFORMANCE_NOTES.md \
@@ -28,8 +31,39 @@ dist_man_MANS = \
 	docs/man/tgjit-bench.1 \
 	docs/man/tgjit-cache.1 \
 	docs/man/tgjit-inspect.1 \
-	docs/man/tgjit-profile.3 \
 	docs/man/tgjit.3
+if HAVE_ONNX
+dist_man_MANS += docs/man/tgjit-run.1
+endif
+
+# The pages of section 3 about headers, tgjit-NAME(3), with a link for each
+# function, are written from the comments of the headers.
+EXTRA_DIST += docs/man/man_page.awk
+all-local: docs/man3/stamp
+docs/man3/stamp: docs/man/man_page.awk $(topicinclude_HEADERS)
+	$(AM_V_GEN)rm -rf docs/man3 && $(MKDIR_P) docs/man3 && \
+	for header in $(topicinclude_HEADERS); do \
+	    macros=; \
+	    case $$header in \
+	    */map.h | */ops_macros.h) continue ;; \
+	    */ops.h) macros=$(top_srcdir)/include/tgjit/ops_macros.h ;; \
+	    esac; \
+	    $(AWK) -v folder=docs/man3 -v version=$(PACKAGE_VERSION) \
+	        -f $(top_srcdir)/docs/man/man_page.awk \
+	        $(top_srcdir)/$$header $$macros || exit 1; \
+	done && echo >$@
+
+install-data-local: docs/man3/stamp
+	$(MKDIR_P) "$(DESTDIR)$(man3dir)"
+	$(INSTALL_DATA) docs/man3/*.3 "$(DESTDIR)$(man3dir)"
+
+uninstall-local: docs/man3/stamp
+	cd docs/man3 && for page in *.3; do \
+	    rm -f "$(DESTDIR)$(man3dir)/$$page" || exit 1; \
+	done
+
+clean-local:
+	rm -rf docs/man3
 
 # Prints docs/OPS.md from src/ir/op.def; tests/scripts/check-ops-doc.sh compares
 # the two.

@@ -48,10 +48,12 @@ static const keyword classes[] = {
 
 static const keyword types[] = {
     {"ANY", "all"},
+    {"STORED", "all"},
     {"NUM", "all but bool"},
+    {"NUM_HALF", "all but bool"},
     {"INT", "integers"},
     {"BITS", "bool, integers"},
-    {"FLOAT", "f32, f64"},
+    {"FLOAT", "floats"},
     {NULL, NULL},
 };
 
@@ -133,6 +135,9 @@ static const struct {
     {"logical_xor", "ops.h", "(a != 0) != (b != 0)"},
     {"mean, any, all", "ops.h", "over axes"},
     {"dot_general, einsum", "ops.h", "sums of products"},
+    {"quantize, dequantize, quantize_dynamic", "ops_quantize.h",
+     "integers for floats, with scales and zero points"},
+    {"matmul_integer", "ops_quantize.h", "i8 and u8 operands, i32 result"},
     {"cumsum, cumprod", "ops_cumulative.h",
      "along an axis; exclusive, reverse"},
     {"relu", "ops_nn.h", "max(x, 0)"},
@@ -191,6 +196,16 @@ static const struct {
     {"dot_product_attention", "ops_norm.h", "with a mask, or causal"},
     {"sort, argsort, top_k", "ops_order.h",
      "stable, along an axis; NaN is largest, -0 \\< +0"},
+    {"nonmax_suppression", "ops_detection.h",
+     "boxes by score, without those that overlap"},
+    {"cosine_window, hann_window, hamming_window, blackman_window",
+     "ops_signal.h", "vectors"},
+    {"cholesky, triangular_solve, solve, inverse", "lapack.h",
+     "of matrices; host calls"},
+    {"det, slogdet, qr, svd, eigh", "lapack.h", "likewise"},
+    {"fft, ifft, rfft, irfft, stft", "fftw.h",
+     "Fourier transforms; host calls"},
+    {"vmap", "vmap.h", "a callback for each element of a batch"},
     {"unique", "ops_order.h",
      "different elements, up to a declared maximum, and their counts"},
     {"quantile, median", "ops_order.h", "over axes"},
@@ -277,8 +292,9 @@ int main(void)
          "the dtype of the other\noperands, which must be able to represent "
          "it\n([NUMERICS.md](NUMERICS.md#plain-numbers)). *Element types* are "
          "the dtypes that the\nfirst data operand may have, *result* is the "
-         "dtype of the result.\n`include/tgjit/ops.h` declares the "
-         "functions.");
+         "dtype of the result.\n*Floats* are f16, bf16, f32 and f64; the first "
+         "two are computed in f32\n([NUMERICS.md](NUMERICS.md)). "
+         "`include/tgjit/ops.h` declares the functions.");
     for (const keyword *cls = classes; cls->key; cls++)
         print_class(cls);
     print_functions();

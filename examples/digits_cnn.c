@@ -121,6 +121,7 @@ int main(int argc, char **argv)
                                             TG_RESHUFFLE),
                          BATCH, TG_KEEP_REMAINDER),
         2);
+    check(all);
     TG_AUTO(tg_tensor) x = NULL;
     TG_AUTO(tg_tensor) y = NULL;
     for (int epoch = 1; epoch <= EPOCHS; epoch++) {

@@ -16,6 +16,7 @@ examples = \
 	examples/lorenz \
 	examples/mlp_train \
 	examples/newton \
+	examples/newton_batch \
 	examples/ode_fit \
 	examples/power_iteration \
 	examples/profile_kmeans \
@@ -39,6 +40,7 @@ examples_linear_regression_LDADD = $(example_ldadd)
 examples_lorenz_LDADD = $(example_ldadd)
 examples_mlp_train_LDADD = $(example_ldadd)
 examples_newton_LDADD = $(example_ldadd)
+examples_newton_batch_LDADD = $(example_ldadd)
 examples_ode_fit_LDADD = $(example_ldadd)
 examples_power_iteration_LDADD = $(example_ldadd)
 examples_profile_kmeans_LDADD = $(example_ldadd)

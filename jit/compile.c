@@ -14,11 +14,15 @@
 #include "profile/timeline.h"
 
 typedef struct job {
-    const tgi_loops *loops;
+    tgi_loops *loops;
+    const int64_t *graph_values;
+    const tgi_target *target;
     const tgi_jit_options *options;
     tgi_codegen_options request;
     tgi_strbuf key;
     bool cached_only;
+    bool is_tuned;   /* the loops have the schedules of … */
+    tgi_strbuf plan; /* … this plan; empty: they are estimated */
     char directory[4096]; /* of request.debug_directory */
 } job;
 
@@ -43,6 +47,39 @@ static void end_phase(const job *j, tgi_profile_phase phase, uint64_t begin)
                      begin, end);
 }
 
+/* -- Measured planning ----------------------------------------------------- */
+
+/* Not of random schedules, nor of code that is slowed down by checks. */
+static bool is_measured(const job *j)
+{
+    return j->options->tuning.timer && !j->options->instruments &&
+           !j->options->schedule_seed;
+}
+
+/* Gives the loops the schedules of a measured plan. If that fails, they keep
+   those that are estimated. */
+static void tune(job *j)
+{
+    tgi_error_copy before;
+    tgi_error_save(&before);
+    const uint64_t begin = tgi_clock_ns();
+    const tg_status status =
+        tgi_tune(j->loops, j->graph_values, j->target, j->options, &j->plan,
+                 &j->options->stats->n_timed);
+    end_phase(j, TGI_PHASE_SCHEDULE, begin);
+    tgi_code_cache_count_timed(j->options->stats->n_timed);
+    j->is_tuned = !status && !j->plan.failed;
+    if (!j->is_tuned) {
+        tgi_strbuf_deinit(&j->plan);
+        j->plan = (tgi_strbuf){0};
+        if (j->options->log)
+            tgi_log_write(j->options->log, TG_LOG_INFO, TGI_LOG_JIT,
+                          "%s: planned by estimate: %s", j->loops->name,
+                          status ? tg_error_last()->message : "out of memory");
+    }
+    tgi_error_restore(&before);
+}
+
 /* -- Code generator -------------------------------------------------------- */
 
 static void log_compile(const job *j, const tgi_codegen *codegen)
@@ -60,7 +97,7 @@ static void log_compile(const job *j, const tgi_codegen *codegen)
 static void save_to_disk(job *j, const tgi_codegen *codegen)
 {
     tgi_strbuf value = {0};
-    tgi_code_serialise(codegen, &value);
+    tgi_code_serialise(codegen, j->plan.text, j->plan.n, &value);
     if (!value.failed)
         (void)tgi_disk_cache_save(
             j->options->disk_cache, (tgi_byte_span){j->key.text, j->key.n},
@@ -95,7 +132,15 @@ static tg_status load_generated(job *j, const tgi_codegen *codegen,
     TGI_TRY(tgi_code_create(codegen, out_code));
     end_phase(j, TGI_PHASE_LOAD, begin);
     log_compile(j, codegen);
-    if (j->options->disk_cache && j->key.n)
+    const tg_status status =
+        tgi_code_set_plan(*out_code, j->plan.text, j->plan.n);
+    if (status) {
+        tgi_code_release(*out_code);
+        *out_code = NULL;
+        return status;
+    }
+    /* Not without the plan that the key promises: a later process finds it. */
+    if (j->options->disk_cache && j->key.n && j->is_tuned == is_measured(j))
         save_to_disk(j, codegen);
     return TG_OK;
 }
@@ -155,7 +200,36 @@ static tg_status load_or_generate(void *user, tgi_code **out_code)
         end_phase(j, TGI_PHASE_LOAD, begin);
         j->options->stats->source = TGI_CODE_FROM_DISK;
     }
-    return *out_code || j->cached_only ? TG_OK : generate_code(j, out_code);
+    if (*out_code || j->cached_only)
+        return TG_OK;
+    if (is_measured(j))
+        tune(j);
+    return generate_code(j, out_code);
+}
+
+/* The code of a job from the caches, or generated. The loops have its schedules
+   then. */
+static tg_status get_code(job *j, tgi_code **out_code)
+{
+    tgi_code_key(j->loops, &j->request, &j->key);
+    if (is_measured(j))
+        tgi_tune_key(j->loops, j->graph_values, &j->options->tuning, &j->key);
+    j->options->stats->source = TGI_CODE_FROM_MEMORY; /* unless it is built */
+    tg_status status =
+        j->key.failed ? tgi_error_memory()
+                      : tgi_code_cache_get(j->key.text, j->key.n,
+                                           !j->cached_only, load_or_generate, j,
+                                           out_code);
+    if (!status && *out_code && (*out_code)->plan && !j->is_tuned)
+        status = tgi_tune_apply(j->loops, j->target, (*out_code)->plan,
+                                (*out_code)->plan_bytes);
+    if (status) {
+        tgi_code_release(*out_code);
+        *out_code = NULL;
+    }
+    tgi_strbuf_deinit(&j->plan);
+    tgi_strbuf_deinit(&j->key);
+    return status;
 }
 
 /*
@@ -180,6 +254,7 @@ tgi_codegen_options tgi_compile_request(const tgi_loops *loops,
         .verify = options->verifies,
         .instruments = options->instruments,
         .has_step_hooks = !tgi_loops_are_single(loops),
+        .has_polls = tgi_loops_have_starts(loops),
         .wants_ir = tgi_jit_wants_stage(options, "ir") ||
                     tgi_jit_wants_stage(options, "ir-after"),
         .wants_assembly = tgi_jit_wants_stage(options, "asm"),
@@ -187,10 +262,48 @@ tgi_codegen_options tgi_compile_request(const tgi_loops *loops,
         .free = tgi_free};
 }
 
-tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
+/* Gives the loops the schedules that their code has without dumps. */
+static tg_status find_plan(const job *j)
+{
+    job cached = *j;
+    tgi_code *code = NULL;
+    cached.request.wants_ir = cached.request.wants_assembly = false;
+    TGI_TRY(get_code(&cached, &code));
+    tgi_code_release(code);
+    return TG_OK;
+}
+
+void tgi_compile_target(const tgi_jit_options *options, tgi_target *out_target)
+{
+    tgi_target_init(options->cpu, options->vector_bits, out_target);
+    if (!options->cpu)
+        tgi_calibration_apply(&options->calibration, out_target);
+}
+
+tg_status tgi_compile_alone(tgi_loops *loops, const tgi_jit_options *options,
+                            tgi_code **out_code)
+{
+    tgi_compile_stats stats = {0};
+    tgi_jit_options quiet = *options;
+    quiet.log = NULL;
+    quiet.disk_cache = NULL;
+    quiet.wants_stage = NULL;
+    quiet.tuning = (tgi_tuning){0};
+    quiet.stats = &stats;
+    job j = {.loops = loops,
+             .options = &quiet,
+             .request = tgi_compile_request(loops, &quiet)};
+    *out_code = NULL;
+    return generate_code(&j, out_code);
+}
+
+tg_status tgi_compile(tgi_loops *loops, const int64_t *graph_values,
+                      const tgi_target *target, const tgi_jit_options *options,
                       bool cached_only, tgi_code **out_code)
 {
     job j = {.loops = loops,
+             .graph_values = graph_values,
+             .target = target,
              .options = options,
              .cached_only = cached_only,
              .request = tgi_compile_request(loops, options)};
@@ -202,14 +315,11 @@ tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
     if (j.request.wants_ir || j.request.wants_assembly ||
         options->instruments) {
         *out_code = NULL;
-        return cached_only ? TG_OK : generate_code(&j, out_code);
+        if (cached_only)
+            return TG_OK;
+        if (is_measured(&j))
+            TGI_TRY(find_plan(&j));
+        return generate_code(&j, out_code);
     }
-    tgi_code_key(loops, &j.request, &j.key);
-    options->stats->source = TGI_CODE_FROM_MEMORY; /* unless it is built */
-    tg_status status =
-        j.key.failed ? tgi_error_memory()
-                     : tgi_code_cache_get(j.key.text, j.key.n, !cached_only,
-                                          load_or_generate, &j, out_code);
-    tgi_strbuf_deinit(&j.key);
-    return status;
+    return get_code(&j, out_code);
 }

@@ -8,15 +8,26 @@
 
 #include "cache/code.h"
 #include "jit.h"
+#include "target/target.h"
+
+/* The target of a compile. */
+void tgi_compile_target(const tgi_jit_options *options, tgi_target *out_target);
 
 /*
- * The code of verified loops, retained. The plugin is loaded only if neither
- * cache has it. If `cached_only`, generates no code and does not wait for
- * another thread that does: *out_code is NULL on a miss. UNSUPPORTED if the
- * code generator is missing or fails.
+ * The code of verified loops, which were scheduled for `target`, for a call
+ * whose extents in the graph have these values; retained. The plugin is loaded
+ * only if neither cache has it. With measured planning the loops get other
+ * schedules. If `cached_only`, generates no code and does not wait for another
+ * thread that does: *out_code is NULL on a miss. UNSUPPORTED if the code
+ * generator is missing or fails.
  */
-tg_status tgi_compile(const tgi_loops *loops, const tgi_jit_options *options,
+tg_status tgi_compile(tgi_loops *loops, const int64_t *graph_values,
+                      const tgi_target *target, const tgi_jit_options *options,
                       bool cached_only, tgi_code **out_code);
+
+/* Code of scheduled loops that is in no cache and not logged, for timing. */
+tg_status tgi_compile_alone(tgi_loops *loops, const tgi_jit_options *options,
+                            tgi_code **out_code);
 
 /* What the code generator is asked for, but for debug information. */
 tgi_codegen_options tgi_compile_request(const tgi_loops *loops,

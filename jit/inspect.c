@@ -17,13 +17,14 @@
 #include "target/target.h"
 
 static tg_status make_loops(const tgi_graph *graph, const int64_t *values,
-                            const tgi_jit_options *options, tgi_strbuf *fusion,
+                            const tgi_jit_options *options,
+                            const tgi_program *program, tgi_strbuf *fusion,
                             tgi_loops **out_loops)
 {
     tgi_variant variant;
     tgi_target target;
     TGI_TRY(tgi_variant_init(&variant, graph, values));
-    tgi_target_init(options->cpu, options->vector_bits, &target);
+    tgi_compile_target(options, &target);
     const tgi_loop_pass_options pass_options = {.skip = options->skip_passes,
                                                 .target = &target,
                                                 .schedule_seed =
@@ -31,6 +32,9 @@ static tg_status make_loops(const tgi_graph *graph, const int64_t *values,
                                                 .explain = fusion};
     tg_status status =
         tgi_loop_passes_run(graph, &variant, &pass_options, out_loops);
+    if (!status && program && program->code->plan)
+        status = tgi_tune_apply(*out_loops, &target, program->code->plan,
+                                program->code->plan_bytes);
     if (!status)
         status = tgi_plan_print(*out_loops, values, fusion);
     tgi_variant_deinit(&variant);
@@ -67,13 +71,14 @@ static tg_status make_assembly(const tgi_jit_options *options,
 
 tg_status tgi_jit_inspect(const tgi_graph *graph, const int64_t *values,
                           const tgi_jit_options *options,
+                          const tgi_program *program,
                           tgi_inspected_code *out_code)
 {
     tgi_strbuf fusion = {0};
     *out_code = (tgi_inspected_code){.loops = NULL};
     TGI_TRY(tgi_program_check_no_calls(graph));
     tg_status status =
-        make_loops(graph, values, options, &fusion, &out_code->loops);
+        make_loops(graph, values, options, program, &fusion, &out_code->loops);
     tgi_strbuf_add(&fusion, "");
     out_code->fusion = tgi_strbuf_take(&fusion);
     if (!status && !out_code->fusion)

@@ -21,11 +21,13 @@ typedef struct tgi_inspected_code {
  * Compiles the graph as tgi_program_create does, for calls whose extents have
  * these values, but always anew: caches do not have the texts. Nothing is
  * loaded or saved. Fails if there are no loops; without a code generator, only
- * the assembly is missing. On success tgi_inspected_code_deinit is due. `graph`
- * must outlive the loops.
+ * the assembly is missing. A program of the graph, or NULL, gives its measured
+ * plan. On success tgi_inspected_code_deinit is due. `graph` must outlive the
+ * loops.
  */
 tg_status tgi_jit_inspect(const tgi_graph *graph, const int64_t *values,
                           const tgi_jit_options *options,
+                          const tgi_program *program,
                           tgi_inspected_code *out_code);
 void tgi_inspected_code_deinit(tgi_inspected_code *code);
 

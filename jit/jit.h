@@ -18,7 +18,9 @@
 #include "loop/loop_pass.h"
 #include "profile/profile.h"
 #include "runtime/host.h"
+#include "target/host_calibration.h"
 #include "target/target_names.h"
+#include "tune.h"
 
 /* Appends the loops of a graph for calls whose extents have these values; if
    `explains_fusion`, the decisions of fusion and the memory plan instead. Bit i
@@ -52,6 +54,8 @@ typedef struct tgi_jit_options {
     bool verifies;          /* verify loops after each pass, schedules, LLVM IR */
     uint64_t schedule_seed; /* of random schedules, for tests; 0: none */
     tgi_disk_cache *disk_cache; /* NULL: none */
+    tgi_tuning tuning; /* measured planning */
+    tgi_calibration calibration; /* of this machine; all 0: none */
     /* Receives the text of the stages for which wants_stage returns true:
        "fusion", "loops", "ir", "ir-after", "asm". If it does for "passes", the
        loops after each loop pass, as a stage of its name. NULL: none. */
@@ -85,6 +89,14 @@ const tgi_compile_stats *tgi_program_stats(const tgi_program *program);
 /* -- Native: a program ready to run for one set of extents ----------------- */
 
 typedef struct tgi_native tgi_native;
+
+/* Measures this machine, in about a second. What cannot be measured is 0. The
+   second function returns the number of CPUs that it is measured with. */
+void tgi_calibrate(tgi_calibration *out_calibration, int *out_n_cpus);
+int tgi_calibration_cpus(void);
+
+/* Times kernels alone, on scratch memory (run/kernel_timer.c). */
+extern const tgi_kernel_timer tgi_scratch_timer;
 
 typedef struct tgi_native_options {
     tgi_host host;

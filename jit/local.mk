@@ -4,6 +4,7 @@
 
 EXTRA_DIST += \
 	jit/README.md \
+	jit/blocks/README.md \
 	jit/cache/README.md \
 	jit/codegen/README.md \
 	jit/export/README.md \
@@ -33,7 +34,9 @@ libtgjit_core_la_SOURCES += \
 	jit/inspect.h \
 	jit/jit.h \
 	jit/program.c \
-	jit/program.h
+	jit/program.h \
+	jit/tune.c \
+	jit/tune.h
 
 # -- jit/loop: the loop IR ---------------------------------------------------
 
@@ -59,6 +62,8 @@ libtgjit_core_la_SOURCES += \
 	jit/target/cpu.def \
 	jit/target/cpu_cache.c \
 	jit/target/cpu_cache.h \
+	jit/target/host_calibration.c \
+	jit/target/host_calibration.h \
 	jit/target/host_cpu.c \
 	jit/target/host_cpu.h \
 	jit/target/target.c \
@@ -81,6 +86,8 @@ libtgjit_core_la_SOURCES += \
 	jit/schedule/choose_wide.c \
 	jit/schedule/cost.c \
 	jit/schedule/facts.c \
+	jit/schedule/hints.c \
+	jit/schedule/hints.h \
 	jit/schedule/schedule.h \
 	jit/schedule/schedule_print.c \
 	jit/schedule/schedule_random.c \
@@ -121,6 +128,8 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse/fuse_reduction_epilogue.c \
 	jit/fuse/fuse_region.c \
 	jit/fuse/fuse_sites.c \
+	jit/fuse/fuse_starts.c \
+	jit/fuse/fuse_starts.h \
 	jit/fuse/fuse_state.h \
 	jit/fuse/fuse_steps.c \
 	jit/fuse/fuse_steps.h \
@@ -135,6 +144,21 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse/loop_builder.h \
 	jit/fuse/variant.c \
 	jit/fuse/variant.h
+
+# -- jit/blocks: kernels by blocks of rows ------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	jit/blocks/block_pass.c \
+	jit/blocks/block_steps.c \
+	jit/blocks/block_sums.c \
+	jit/blocks/block_sums.h \
+	jit/blocks/blocks.h \
+	jit/blocks/choose_blocks.c \
+	jit/blocks/find_blocks.c \
+	jit/blocks/row_map.c \
+	jit/blocks/row_map.h \
+	jit/blocks/verify_blocks.c \
+	jit/blocks/verify_blocks.h
 
 # -- jit/memory: buffers: elision, reuse, arena ------------------------------
 
@@ -187,11 +211,16 @@ libtgjit_core_la_SOURCES += \
 	jit/cache/disk_cache_entry.c \
 	jit/cache/disk_cache_entry.h \
 	jit/cache/disk_cache_evict.c \
-	jit/cache/disk_cache_evict.h
+	jit/cache/disk_cache_evict.h \
+	jit/cache/kernel_key.c \
+	jit/cache/kernel_key.h \
+	jit/cache/share_kernels.c
 
 # -- jit/run: running compiled code ------------------------------------------
 
 libtgjit_core_la_SOURCES += \
+	jit/run/calibrate.c \
+	jit/run/kernel_timer.c \
 	jit/run/native.c \
 	jit/run/native_object.h \
 	jit/run/native_profile.c \
@@ -284,6 +313,10 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/llvm_export.h \
 	jit/llvm/llvm_instrument.c \
 	jit/llvm/llvm_instrument.h \
+	jit/llvm/llvm_kernel_step.c \
+	jit/llvm/llvm_kernel_step.h \
+	jit/llvm/llvm_row_blocks.c \
+	jit/llvm/llvm_share.c \
 	jit/llvm/emit/llvm_aarch64.c \
 	jit/llvm/emit/llvm_access.c \
 	jit/llvm/emit/llvm_access.h \
@@ -302,6 +335,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_flow.c \
 	jit/llvm/emit/llvm_flow.h \
 	jit/llvm/emit/llvm_frame.c \
+	jit/llvm/emit/llvm_half.c \
+	jit/llvm/emit/llvm_half.h \
 	jit/llvm/emit/llvm_frame.h \
 	jit/llvm/emit/llvm_inst.c \
 	jit/llvm/emit/llvm_inst.h \

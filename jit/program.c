@@ -76,20 +76,19 @@ static void report_pass(const char *stage, const tgi_loops *loops, void *user)
 /* Runs the loop passes. Appends their decisions to `explain` if the observer
    wants stage "fusion". */
 static tg_status make_loops(tgi_program *program, const int64_t *values,
+                            const tgi_target *target,
                             const tgi_jit_options *options, tgi_strbuf *explain)
 {
     tgi_variant variant;
     TGI_TRY(tgi_variant_init(&variant, program->graph, values));
     tgi_jit_options observed = *options;
-    tgi_target target;
-    tgi_target_init(options->cpu, options->vector_bits, &target);
     uint64_t times[TGI_N_LOOP_PASSES] = {0};
     const tgi_loop_pass_options pass_options = {
         .times = times,
         .log = options->log,
         .skip = options->skip_passes,
         .verifies = options->verifies,
-        .target = &target,
+        .target = target,
         .schedule_seed = options->schedule_seed,
         .explain = tgi_jit_wants_stage(options, "fusion") ? explain : NULL,
         .observe = tgi_jit_wants_stage(options, "passes") ? report_pass : NULL,
@@ -139,10 +138,19 @@ static size_t count_instructions(const tgi_kernel_loops *k)
  */
 static size_t estimate_work(const tgi_loops *loops)
 {
-    enum { KERNEL_WORK = 20, REDUCTION_WORK = 50, INSTRUCTIONS_PER_UNIT = 32 };
+    enum {
+        KERNEL_WORK = 20,
+        TWIN_WORK = 10, /* a call in the entry */
+        REDUCTION_WORK = 50,
+        INSTRUCTIONS_PER_UNIT = 32
+    };
     size_t work = KERNEL_WORK; /* of the entry */
     for (size_t i = 0; i < loops->kernels.n; i++) {
         const tgi_kernel_loops *k = loops->kernels.data[i];
+        if (!tgi_kernel_id_is_none(k->twin)) {
+            work += TWIN_WORK;
+            continue;
+        }
         work += KERNEL_WORK + REDUCTION_WORK * k->reductions.n + k->insts.n +
                 k->stores.n + count_instructions(k) / INSTRUCTIONS_PER_UNIT;
     }
@@ -152,19 +160,22 @@ static size_t estimate_work(const tgi_loops *loops)
 /* Above the budget, only caches are searched. Stages of a miss are not reported
    then: the later compile reports them. Loops that are rejected are reported
    too. */
-static tg_status compile_loops(tgi_program *program,
+static tg_status compile_loops(tgi_program *program, const int64_t *values,
+                               const tgi_target *target,
                                const tgi_jit_options *options, size_t work,
                                const tgi_strbuf *explain)
 {
     const bool cached_only = work > options->max_work;
+    const bool is_measured = options->tuning.timer != NULL;
     tgi_jit_options timed = *options;
     timed.stats = &program->stats;
-    if (!cached_only)
+    if (!cached_only && !is_measured)
         report_loops(program, options, explain);
-    TGI_TRY(tgi_compile(program->loops, &timed, cached_only, &program->code));
-    if (cached_only && program->code)
+    const tg_status status = tgi_compile(program->loops, values, target, &timed,
+                                         cached_only, &program->code);
+    if (cached_only ? program->code != NULL : is_measured)
         report_loops(program, options, explain);
-    return TG_OK;
+    return status;
 }
 
 /* -- Programs -------------------------------------------------------------- */
@@ -184,10 +195,13 @@ tg_status tgi_program_create(const tgi_graph *graph, const int64_t *values,
     tgi_refcount_init(&program->refs);
     tgi_live_add(TGI_LIVE_PROGRAM, 1);
     program->graph = tgi_graph_retain(graph);
-    tg_status status = make_loops(program, values, options, &explain);
+    tgi_target target;
+    tgi_compile_target(options, &target);
+    tg_status status = make_loops(program, values, &target, options, &explain);
     const size_t work = status ? 0 : estimate_work(program->loops);
     if (!status)
-        status = compile_loops(program, options, work, &explain);
+        status = compile_loops(program, values, &target, options, work,
+                               &explain);
     tgi_strbuf_deinit(&explain);
     if (status || !program->code) {
         *out_work = status ? 0 : work;

@@ -14,16 +14,20 @@ EXTRA_DIST += \
 	src/front/object/README.md \
 	src/front/ops/README.md \
 	src/front/profile/README.md \
+	src/fftw/README.md \
 	src/front/trace/README.md \
 	src/front/train/README.md \
 	src/gradient/README.md \
 	src/interp/README.md \
 	src/ir/README.md \
+	src/lapack/README.md \
+	src/onnx/README.md \
 	src/pass/README.md \
 	src/profile/README.md \
 	src/recipe/README.md \
 	src/runtime/README.md \
-	src/tools/README.md
+	src/tools/README.md \
+	src/vmap/README.md
 
 # -- src/base: memory, errors, logging, element types ------------------------
 
@@ -134,6 +138,7 @@ libtgjit_core_la_SOURCES += \
 	src/recipe/recipe_erf.h \
 	src/recipe/recipe_exp.h \
 	src/recipe/recipe_fast.h \
+	src/recipe/recipe_half.h \
 	src/recipe/recipe_log.h \
 	src/recipe/recipe_math.h \
 	src/recipe/recipe_one.h \
@@ -154,6 +159,7 @@ libtgjit_core_la_SOURCES += \
 	src/build/build_elementwise.c \
 	src/build/build_labelled.c \
 	src/build/build_formula.h \
+	src/build/build_half.c \
 	src/build/build_labelled.h \
 	src/build/build_number.c \
 	src/build/build_random.c \
@@ -173,6 +179,8 @@ libtgjit_core_la_SOURCES += \
 	src/runtime/host.h \
 	src/runtime/host_log.c \
 	src/runtime/host_log.h \
+	src/runtime/host_poll.c \
+	src/runtime/host_poll.h \
 	src/runtime/index_check.c \
 	src/runtime/index_check.h \
 	src/runtime/memory_packing.c \
@@ -226,6 +234,8 @@ libtgjit_core_la_SOURCES += \
 libtgjit_core_la_SOURCES += \
 	src/pass/callee_import.c \
 	src/pass/callee_import.h \
+	src/pass/dead_results.c \
+	src/pass/dead_results.h \
 	src/pass/lower_saved_channel.c \
 	src/pass/lower_saved_loop.c \
 	src/pass/lower_saved_state.h \
@@ -277,6 +287,7 @@ libtgjit_core_la_SOURCES += \
 	src/front/object/bundle.c \
 	src/front/object/bundle.h \
 	src/front/object/cache.c \
+	src/front/object/context_calibration.c \
 	src/front/object/cache_object.h \
 	src/front/object/context.c \
 	src/front/object/context_object.h \
@@ -301,6 +312,7 @@ libtgjit_core_la_SOURCES += \
 
 libtgjit_core_la_SOURCES += \
 	src/front/trace/callback.c \
+	src/front/trace/extents.c \
 	src/front/trace/trace.c \
 	src/front/trace/trace_region.c \
 	src/front/trace/trace_region.h \
@@ -361,6 +373,7 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_cumulative.c \
 	src/front/ops/ops_custom.c \
 	src/front/ops/ops_derivative.c \
+	src/front/ops/ops_detection.c \
 	src/front/ops/ops_distribution.c \
 	src/front/ops/ops_einsum.c \
 	src/front/ops/ops_elementwise.c \
@@ -377,6 +390,7 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_nn.c \
 	src/front/ops/ops_nn.h \
 	src/front/ops/ops_pool.c \
+	src/front/ops/ops_quantize.c \
 	src/front/ops/ops_print.c \
 	src/front/ops/ops_random.c \
 	src/front/ops/ops_random.h \
@@ -389,6 +403,7 @@ libtgjit_core_la_SOURCES += \
 	src/front/ops/ops_sampling.h \
 	src/front/ops/ops_scan.c \
 	src/front/ops/ops_shape.c \
+	src/front/ops/ops_signal.c \
 	src/front/ops/ops_sort.c \
 	src/front/ops/ops_sort.h \
 	src/front/ops/ops_spatial.c \
@@ -500,6 +515,7 @@ libtgjit_core_la_SOURCES += \
 	src/front/train/layer_create.h \
 	src/front/train/layer_parts.h \
 	src/front/train/layers.c \
+	src/front/train/loss_scale.c \
 	src/front/train/optimiser.c \
 	src/front/train/optimiser_state.c \
 	src/front/train/optimiser_state.h \
@@ -529,3 +545,133 @@ src_tools_tgjit_inspect_SOURCES = src/tools/tgjit_inspect.c
 src_tools_tgjit_inspect_CPPFLAGS = -I$(top_srcdir)/include -D_GNU_SOURCE
 src_tools_tgjit_inspect_LDFLAGS = $(TGJIT_SANITIZE)
 src_tools_tgjit_inspect_LDADD = libtgjit.la
+
+# -- src/vmap: batching -------------------------------------------------------
+
+libtgjit_core_la_SOURCES += \
+	src/vmap/batch.c \
+	src/vmap/batch.h \
+	src/vmap/batch_host.c \
+	src/vmap/batch_index.c \
+	src/vmap/batch_infer.c \
+	src/vmap/batch_product.c \
+	src/vmap/batch_region.c \
+	src/vmap/batch_sequence.c \
+	src/vmap/batch_shape.c \
+	src/vmap/vmap.c
+
+# -- src/lapack, src/fftw: libraries of operations ----------------------------
+
+libtgjit_lapack_la_SOURCES = \
+	src/lapack/lapack_gradient.c \
+	src/lapack/lapack_gradient.h \
+	src/lapack/lapack_host.c \
+	src/lapack/lapack_host.h \
+	src/lapack/lapack_host_type.h \
+	src/lapack/lapack_ops.c
+libtgjit_lapack_la_CFLAGS = $(AM_CFLAGS) $(LAPACK_CFLAGS)
+libtgjit_lapack_la_LIBADD = libtgjit.la $(LAPACK_LIBS) $(LIBM)
+libtgjit_lapack_la_LDFLAGS = $(extension_ldflags)
+
+libtgjit_fftw_la_SOURCES = \
+	src/fftw/fftw_host.c \
+	src/fftw/fftw_host.h \
+	src/fftw/fftw_ops.c \
+	src/fftw/fftw_plan.c \
+	src/fftw/fftw_plan.h
+libtgjit_fftw_la_CFLAGS = $(AM_CFLAGS) $(FFTW_CFLAGS)
+libtgjit_fftw_la_LIBADD = libtgjit.la $(FFTW_LIBS) $(PTHREAD_LIBS) $(LIBM)
+libtgjit_fftw_la_LDFLAGS = $(extension_ldflags)
+
+# -- src/onnx: libtgjit-onnx, which sees public headers only -----------------
+
+onnx_sources = \
+	src/onnx/onnx_array.c \
+	src/onnx/onnx_array.h \
+	src/onnx/onnx_body.h \
+	src/onnx/onnx_dtype.def \
+	src/onnx/onnx_extents.c \
+	src/onnx/onnx_file.c \
+	src/onnx/onnx_file.h \
+	src/onnx/onnx_inputs.c \
+	src/onnx/onnx_inputs.h \
+	src/onnx/onnx_known.c \
+	src/onnx/onnx_known.h \
+	src/onnx/onnx_memory.c \
+	src/onnx/onnx_memory.h \
+	src/onnx/onnx_model.c \
+	src/onnx/onnx_model.h \
+	src/onnx/onnx_needs.c \
+	src/onnx/onnx_ops.c \
+	src/onnx/onnx_ops.def \
+	src/onnx/onnx_ops.h \
+	src/onnx/onnx_proto.h \
+	src/onnx/onnx_reader.c \
+	src/onnx/onnx_reader.h \
+	src/onnx/onnx_run.c \
+	src/onnx/onnx_run.h \
+	src/onnx/onnx_trace.c \
+	src/onnx/onnx_wire.c \
+	src/onnx/onnx_wire.h \
+	src/onnx/op_activation.c \
+	src/onnx/op_attention.c \
+	src/onnx/op_constant.c \
+	src/onnx/op_control.c \
+	src/onnx/op_conv.c \
+	src/onnx/op_elementwise.c \
+	src/onnx/op_index.c \
+	src/onnx/op_loss.c \
+	src/onnx/op_matmul.c \
+	src/onnx/op_norm.c \
+	src/onnx/op_pool.c \
+	src/onnx/op_quantise.c \
+	src/onnx/op_random.c \
+	src/onnx/op_reduce.c \
+	src/onnx/op_resize.c \
+	src/onnx/op_rnn.c \
+	src/onnx/op_roi.c \
+	src/onnx/op_select.c \
+	src/onnx/op_shape.c \
+	src/onnx/op_signal.c \
+	src/onnx/op_slice.c \
+	src/onnx/op_windows.c \
+	src/onnx/op_windows.h
+EXTRA_DIST += $(onnx_sources)
+
+if HAVE_ONNX
+lib_LTLIBRARIES += libtgjit-onnx.la
+pkgconfig_DATA += tgjit-onnx.pc
+endif
+libtgjit_onnx_la_SOURCES = $(onnx_sources)
+nodist_libtgjit_onnx_la_SOURCES = \
+	src/onnx/onnx.pb-c.c \
+	src/onnx/onnx.pb-c.h
+libtgjit_onnx_la_CPPFLAGS = -I$(top_srcdir)/include -Isrc/onnx -D_GNU_SOURCE
+libtgjit_onnx_la_CFLAGS = $(TGJIT_CFLAGS) $(TGJIT_SANITIZE) \
+	$(PROTOBUF_C_CFLAGS)
+libtgjit_onnx_la_LDFLAGS = $(TGJIT_SANITIZE) -no-undefined \
+	-version-info $(TGJIT_VERSION_INFO)
+if HAVE_VERSION_SCRIPT
+libtgjit_onnx_la_LDFLAGS += -Wl,--version-script=$(top_srcdir)/src/libtgjit.map
+endif
+libtgjit_onnx_la_LIBADD = libtgjit.la $(PROTOBUF_C_LIBS) $(LIBM)
+
+# The messages of ONNX.
+src/onnx/onnx.pb-c.c: $(ONNX_PROTO)
+	$(AM_V_GEN)$(MKDIR_P) src/onnx && \
+	    $(PROTOC_C) -I$$(dirname $(ONNX_PROTO)) --c_out=src/onnx $(ONNX_PROTO)
+src/onnx/onnx.pb-c.h: src/onnx/onnx.pb-c.c
+$(libtgjit_onnx_la_OBJECTS): src/onnx/onnx.pb-c.h
+CLEANFILES += src/onnx/onnx.pb-c.c src/onnx/onnx.pb-c.h
+if HAVE_ONNX
+BUILT_SOURCES += src/onnx/onnx.pb-c.h
+endif
+
+# tgjit-run: a program that sees public headers only.
+if HAVE_ONNX
+bin_PROGRAMS += src/tools/tgjit-run
+endif
+src_tools_tgjit_run_SOURCES = src/tools/tgjit_run.c
+src_tools_tgjit_run_CPPFLAGS = -I$(top_srcdir)/include -D_GNU_SOURCE
+src_tools_tgjit_run_LDFLAGS = $(TGJIT_SANITIZE)
+src_tools_tgjit_run_LDADD = libtgjit-onnx.la libtgjit.la $(LIBM)

@@ -36,9 +36,11 @@ unit_tests = \
 	tests/api/test_dlpack \
 	tests/api/test_dynamic \
 	tests/api/test_accuracy \
+	tests/api/test_calibration \
 	tests/api/test_cumulative \
 	tests/api/test_einsum_values \
 	tests/api/test_explain \
+	tests/api/test_extend \
 	tests/api/test_export \
 	tests/api/test_faults \
 	tests/api/test_faults_control \
@@ -48,29 +50,37 @@ unit_tests = \
 	tests/api/test_faults_jit \
 	tests/api/test_faults_scopes \
 	tests/api/test_faults_training \
+	tests/api/test_faults_vmap \
 	tests/api/test_function \
 	tests/api/test_gradient \
 	tests/api/test_gradient_effects \
 	tests/api/test_gradient_expected \
 	tests/api/test_gradient_ops \
+	tests/api/test_halves \
 	tests/api/test_host_access \
 	tests/api/test_host_call \
+	tests/api/test_host_start \
 	tests/api/test_inspect \
 	tests/api/test_layers \
 	tests/api/test_losses \
 	tests/api/test_machine_memory \
+	tests/api/test_loss_scale \
 	tests/api/test_memoised \
 	tests/api/test_nesting \
 	tests/api/test_npy \
 	tests/api/test_ops_arrange \
 	tests/api/test_ops_statistics \
 	tests/api/test_optimiser \
+	tests/api/test_ops_detection \
 	tests/api/test_op_matrix \
+	tests/api/test_plan \
 	tests/api/test_profile \
+	tests/api/test_quantize \
 	tests/api/test_result_slots \
 	tests/api/test_runner \
 	tests/api/test_safetensors \
 	tests/api/test_scale \
+	tests/api/test_row_blocks_run \
 	tests/api/test_semantics_assert \
 	tests/api/test_semantics_assert_gradients \
 	tests/api/test_semantics_assert_loops \
@@ -95,6 +105,7 @@ unit_tests = \
 	tests/api/test_traced \
 	tests/api/test_training_threads \
 	tests/api/test_variable \
+	tests/api/test_vmap \
 	tests/codegen/test_coalesce \
 	tests/codegen/test_code_cache \
 	tests/codegen/test_code_key \
@@ -123,9 +134,12 @@ unit_tests = \
 	tests/codegen/test_pacer \
 	tests/codegen/test_plugin \
 	tests/codegen/test_relocation \
+	tests/codegen/test_row_blocks \
 	tests/codegen/test_schedule \
 	tests/codegen/test_schedule_verify \
+	tests/codegen/test_share_kernels \
 	tests/codegen/test_team \
+	tests/codegen/test_tune \
 	tests/codegen/test_wait_word \
 	tests/codegen/test_work_share \
 	tests/unit/test_alloc \
@@ -146,6 +160,7 @@ unit_tests = \
 	tests/unit/test_fpenv \
 	tests/unit/test_graph \
 	tests/unit/test_hash \
+	tests/unit/test_host_calibration \
 	tests/unit/test_interp \
 	tests/unit/test_kernel \
 	tests/unit/test_literal \
@@ -153,6 +168,7 @@ unit_tests = \
 	tests/unit/test_log \
 	tests/unit/test_memory_packing \
 	tests/unit/test_op \
+	tests/unit/test_pass_dead \
 	tests/unit/test_pass_distribute \
 	tests/unit/test_pass_hoist \
 	tests/unit/test_pass_inline \
@@ -196,7 +212,6 @@ $(plugin_links):
 LDADD = libtgjit-core.la $(CRITERION_LIBS)
 public_ldadd = libtgjit.la $(CRITERION_LIBS)
 tests_api_test_semantics_bundles_LDADD = $(public_ldadd)
-tests_api_test_semantics_effects_LDADD = $(public_ldadd)
 tests_api_test_semantics_explain_LDADD = $(public_ldadd)
 tests_api_test_semantics_gradients_LDADD = $(public_ldadd)
 tests_api_test_semantics_nesting_LDADD = $(public_ldadd)
@@ -247,9 +262,21 @@ tests_api_test_gradient_expected_LDADD = $(LDADD) $(LIBM)
 tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
 tests_api_test_distributions_LDADD = $(LDADD) $(LIBM)
 tests_api_test_layers_LDADD = $(LDADD) $(LIBM)
+tests_api_test_ops_detection_LDADD = $(LDADD) $(LIBM)
+tests_api_test_vmap_LDADD = $(LDADD) $(LIBM)
 tests_api_test_losses_LDADD = $(LDADD) $(LIBM)
 tests_api_test_optimiser_LDADD = $(LDADD) $(LIBM)
 tests_api_test_ops_statistics_LDADD = $(LDADD) $(LIBM)
+
+# Tests of libraries of operations.
+if HAVE_LAPACK
+unit_tests += tests/api/test_lapack
+endif
+tests_api_test_lapack_LDADD = libtgjit-lapack.la $(public_ldadd) $(LIBM)
+if HAVE_FFTW
+unit_tests += tests/api/test_fftw
+endif
+tests_api_test_fftw_LDADD = libtgjit-fftw.la $(public_ldadd) $(LIBM)
 
 # Tests of the code generator.
 if HAVE_LLVM
@@ -414,6 +441,23 @@ tests_stress_stress_teams_LDADD = $(plain_ldadd)
 tests_stress_team_places_LDADD = $(plain_ldadd)
 tests_stress_thread_limits_LDADD = $(plain_ldadd)
 
+if HAVE_ONNX
+plain_tests += tests/onnx/fuzz_onnx
+endif
+tests_onnx_fuzz_onnx_CPPFLAGS = $(AM_CPPFLAGS) -Isrc/onnx
+tests_onnx_fuzz_onnx_CFLAGS = $(AM_CFLAGS) $(PROTOBUF_C_CFLAGS)
+tests_onnx_fuzz_onnx_LDADD = libtgjit-onnx.la libtgjit.la $(PROTOBUF_C_LIBS)
+tests_onnx_fuzz_onnx_SOURCES = \
+	tests/onnx/fuzz_onnx.c \
+	tests/onnx/onnx_messages.h \
+	tests/onnx/onnx_models.h \
+	tests/support/arguments.h \
+	tests/support/support_random.h \
+	tests/support/workers.c \
+	tests/support/workers.h
+nodist_tests_onnx_fuzz_onnx_SOURCES = src/onnx/onnx.pb-c.c
+$(tests_onnx_fuzz_onnx_OBJECTS): src/onnx/onnx.pb-c.h
+
 if HAVE_MPFR
 plain_tests += tests/ulp/ulp
 endif
@@ -480,6 +524,7 @@ tests_random_random_graphs_SOURCES = \
 	tests/random/random_graph_make_reduce.c \
 	tests/random/random_graph_make_shape.c \
 	tests/random/random_graph_make_state.c \
+	tests/random/random_graph_make_rows.c \
 	tests/random/random_graph_make_stencil.c \
 	tests/random/random_graph_minimise.c \
 	tests/random/random_graph_native.c \
@@ -534,6 +579,38 @@ tests_random_sweep_conv_SOURCES = \
 	tests/support/workers.c \
 	tests/support/workers.h
 
+if HAVE_ONNX
+unit_tests += \
+	tests/onnx/test_onnx \
+	tests/onnx/test_onnx_damage
+endif
+onnx_ldadd = libtgjit-onnx.la $(public_ldadd)
+tests_onnx_test_onnx_LDADD = $(onnx_ldadd)
+tests_onnx_test_onnx_SOURCES = \
+	tests/onnx/onnx_messages.h \
+	tests/onnx/onnx_models.h \
+	tests/onnx/test_onnx.c
+tests_onnx_test_onnx_damage_LDADD = $(onnx_ldadd)
+tests_onnx_test_onnx_damage_SOURCES = \
+	tests/onnx/onnx_messages.h \
+	tests/onnx/onnx_models.h \
+	tests/onnx/test_onnx_damage.c
+
+# Run with its options by check-onnx.sh.
+if HAVE_ONNX
+check_PROGRAMS += tests/onnx-suite
+endif
+tests_onnx_suite_LDADD = libtgjit-onnx.la libtgjit.la $(LIBM)
+tests_onnx_suite_SOURCES = \
+	tests/onnx/onnx_suite.c \
+	tests/onnx/onnx_suite.h \
+	tests/onnx/suite_case.c \
+	tests/onnx/suite_compare.c \
+	tests/onnx/suite_tiled.c \
+	tests/support/arguments.h \
+	tests/support/workers.c \
+	tests/support/workers.h
+
 # Run with its options by check-matmul.sh.
 check_PROGRAMS += tests/random/sweep-matmul
 tests_random_sweep_matmul_LDADD = $(plain_ldadd) $(LIBM)
@@ -585,12 +662,16 @@ script_tests = \
 	tests/scripts/check-include-direction.sh \
 	tests/scripts/check-inspect.sh \
 	tests/scripts/check-lists.sh \
+	tests/scripts/check-man-pages.sh \
 	tests/scripts/check-matmul.sh \
 	tests/scripts/check-misuse.sh \
 	tests/scripts/check-modes.sh \
 	tests/scripts/check-module.sh \
+	tests/scripts/check-mpi.sh \
 	tests/scripts/check-names.sh \
 	tests/scripts/check-nesting.sh \
+	tests/scripts/check-onnx.sh \
+	tests/scripts/check-onnx-doc.sh \
 	tests/scripts/check-ops-doc.sh \
 	tests/scripts/check-peers.sh \
 	tests/scripts/check-perf.sh \
@@ -637,6 +718,7 @@ EXTRA_DIST += \
 	tests/corpus/mutants.hex \
 	tests/support/file_samples.h \
 	tests/support/files.h \
+	tests/support/finite_differences.h \
 	tests/support/fusing.h \
 	tests/support/folders.h \
 	tests/support/golden.h \
@@ -669,6 +751,12 @@ EXTRA_DIST += \
 	tests/golden/loops_twice.txt \
 	tests/golden/loops_updates.txt \
 	tests/golden/loops_views.txt \
+	tests/golden/row_blocks/attention.txt \
+	tests/golden/row_blocks/attention_unknown.txt \
+	tests/golden/row_blocks/layers.txt \
+	tests/golden/row_blocks/layers_and_sums.txt \
+	tests/golden/row_blocks/logistic.txt \
+	tests/golden/row_blocks/small_matrices.txt \
 	tests/golden/schedule/bias_relu.txt \
 	tests/golden/schedule/black_scholes.txt \
 	tests/golden/schedule/chain.txt \
@@ -729,6 +817,8 @@ EXTRA_DIST += \
 	tests/op_matrix/elements.py \
 	tests/op_matrix/elementwise.txt \
 	tests/op_matrix/functions.py \
+	tests/op_matrix/halves.py \
+	tests/op_matrix/halves.txt \
 	tests/op_matrix/images.txt \
 	tests/op_matrix/networks.txt \
 	tests/op_matrix/order.txt \
@@ -749,6 +839,7 @@ EXTRA_DIST += \
 	tests/support/passes.h \
 	tests/support/ping_pong.h \
 	tests/support/regions.h \
+	tests/support/row_blocking.h \
 	tests/support/scheduling.h \
 	tests/support/saved_values.h \
 	tests/scripts/run-example.sh \
@@ -760,6 +851,7 @@ EXTRA_DIST += \
 	tests/support/support_random.h \
 	tests/support/traced.h \
 	tests/support/vector_widths.h \
+	tests/support/vmaps.h \
 	tests/support/word_reader.h
 
 # -- Running -----------------------------------------------------------------
@@ -781,16 +873,20 @@ AM_TESTS_ENVIRONMENT = \
 	OMP_NUM_THREADS="$${OMP_NUM_THREADS-2}"; \
 	TGJIT_CACHE="$${TGJIT_CACHE-off}"; \
 	TGJIT_COMPILE="$${TGJIT_COMPILE-eager}"; TGJIT_VERIFY=1; \
+	MPI_NAMES='$(mpi_names)'; MPI_CFLAGS='$(MPI_CFLAGS)'; \
 	unset TGJIT_MODULE_DIR; \
 	export AWK CC CXX17 NM OBJDUMP PACKAGE_VERSION \
 		TGJIT_SANITIZE OPENMP_CFLAGS OMP_NUM_THREADS TGJIT_CACHE TGJIT_COMPILE \
-		TGJIT_VERIFY;
+		TGJIT_VERIFY MPI_NAMES MPI_CFLAGS;
 if !HAVE_LLVM
 # In mode auto a context would warn that it cannot compile; tests compare logs.
 AM_TESTS_ENVIRONMENT += TGJIT_JIT="$${TGJIT_JIT-off}"; export TGJIT_JIT;
 endif
 if HAVE_CXX17
 cxx17 = $(CXX)
+endif
+if HAVE_MPI
+mpi_names = $(with_mpi) $(other_mpi)
 endif
 
 # Automake's rule, followed by a last line "N passed, N failed".

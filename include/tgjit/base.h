@@ -93,7 +93,8 @@ typedef enum tg_dtype {
     TG_U16 = 7,
     TG_U32 = 8,
     TG_U64 = 9,
-    /* 10 and 11 are reserved for f16 and bf16. */
+    TG_F16 = 10,  /* IEEE 754 binary16; half.h has the C type */
+    TG_BF16 = 11, /* the upper half of an f32 */
     TG_F32 = 12,
     TG_F64 = 13
 } tg_dtype;
@@ -174,6 +175,15 @@ TG_BEGIN_DECLS
 #else
 #define TG_HERE ((tg_site){__FILE__, __LINE__})
 #endif
+
+/*
+ * Sets the calling thread's record and returns `status`, which is not TG_OK: for
+ * libraries on top of this one. The message begins with the site if it has a
+ * file. NULL as `ctx` is a failure without a context.
+ */
+TG_API tg_status tg_error_set(const tg_context *ctx, tg_status status,
+                              tg_site site, const char *format, ...)
+    TG_PRINTF(4, 5);
 
 /* -- Options structs ------------------------------------------------------- */
 

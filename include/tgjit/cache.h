@@ -34,6 +34,8 @@ typedef struct tg_code_counters {
     /* Now: */
     uint64_t entries;
     uint64_t bytes;     /* memory of all entries, including whole code pages */
+    /* Since the process started: schedules that measured planning has timed. */
+    uint64_t timed_schedules;
 } tg_code_counters;
 
 #define TG_CODE_COUNTERS_INIT TG_OPTIONS_INIT(tg_code_counters)

@@ -104,6 +104,19 @@ typedef struct tg_context_options {
                             Every code is compiled once more for its page. */
 
     tg_accuracy_level accuracy; /* of functions that do not choose */
+
+    /* How schedules are chosen: which vectors, unrolling, blocks and stores the
+       kernels of a function have. The bits of results do not depend on it. */
+    const char *plan; /* TGJIT_PLAN: "estimate" (the default: from the code and
+                         facts about the CPU) or "measure": the compile times
+                         several schedules of each large kernel on scratch
+                         memory and keeps the fastest, in the disk cache too.
+                         Calls wait for it. Of functions that do not choose. */
+    const char *calibration; /* TGJIT_CALIBRATION: "on" (the default: estimates
+                                use measurements of this machine, if the disk
+                                cache has them; see tg_calibrate) or "off" */
+    int plan_budget; /* TGJIT_PLAN_BUDGET: milliseconds after which the compile
+                        of a trace times no further schedule; 0: 5000 */
 } tg_context_options;
 
 #define TG_CONTEXT_OPTIONS_INIT TG_OPTIONS_INIT(tg_context_options)

@@ -68,6 +68,8 @@ typedef struct tg_function_options {
     /* Of the operations of the callback, its branches and loops; a function
        that it calls has its own. */
     tg_accuracy_level accuracy;
+    const char *plan; /* "estimate" or "measure" (tg_context_options); NULL:
+                         that of the context. Of its calls and bound calls. */
 } tg_function_options;
 
 #define TG_FUNCTION_OPTIONS_INIT TG_OPTIONS_INIT(tg_function_options)
@@ -247,6 +249,8 @@ typedef enum tg_retrace_reason {
 
 /* The reason for one trace, in comparison with the most similar earlier one. */
 typedef struct tg_retrace {
+    unsigned number;    /* of the trace among those of the context, as in logs,
+                           dumps, pages and profiles */
     tg_retrace_reason reason;
     size_t arg;         /* flat index of the argument that differs */
     int dim;            /* its axis, for TG_RETRACE_DIM */
@@ -255,15 +259,16 @@ typedef struct tg_retrace {
     bool generalised;   /* the extent is unknown in the new trace */
 } tg_retrace;
 
-/* Describes trace number `trace`, counted from 0. Returns false if there is no
-   such trace or its record has been discarded. */
+/* Describes trace `trace` of this function, counted from 0. Returns false if
+   there is no such trace or its record has been discarded. */
 TG_API bool tg_function_retrace(tg_function *function, size_t trace,
                                 tg_retrace *out_retrace);
 
 /*
  * Lists the latest traces and their reasons, one line each, such as
- * "trace 1: arg 0 dim 0: 32 -> 48, generalised to ?". The caller frees the
- * text with tg_text_free; NULL on failure.
+ * "trace 1: arg 0 dim 0: 32 -> 48, generalised to ?", with the number of the
+ * trace in its context. The caller frees the text with tg_text_free; NULL on
+ * failure.
  */
 TG_API TG_MUST_CHECK char *tg_explain_retrace(tg_function *function);
 

@@ -58,6 +58,29 @@ TG_API void tg_host_call_at(tg_trace *t, tg_host_function *function,
                             tg_site site);
 
 /*
+ * As tg_host_call without results, for a function that begins something that
+ * goes on by itself, such as a message; another host call takes its result. The
+ * call runs it as soon as its inputs exist, ahead of computations recorded
+ * before it (also of ones that then fail), but not of other effects.
+ */
+TG_API void tg_host_start_at(tg_trace *t, tg_host_function *function,
+                             void *user, const tg_operand *inputs,
+                             size_t n_inputs, tg_site site);
+
+/* Returns false if it need not be called again. It must not block, and of the
+   library it may only call tg_timeline_span and tg_timeline_now. */
+typedef bool tg_host_poll_function(void *user);
+
+/*
+ * From a host function: makes the call that it is part of poll `function`, on
+ * its own thread, between the work items of kernels and while that thread waits
+ * for others: about every 50 us. One function at a time; NULL ends it, as the
+ * end of the call does. Only calls with a tg_host_start poll. Returns false if
+ * this thread runs no host function.
+ */
+TG_API bool tg_host_poll(tg_host_poll_function *function, void *user);
+
+/*
  * Sets an error message and returns TG_ERROR_CALLBACK, for a host function to
  * return. The failing call reports the message after the location of the
  * tg_host_call. A host function that instead returns the status of a library
@@ -74,6 +97,11 @@ TG_END_DECLS
     TG_WITH_ARGS(tg_host_call_at, __VA_ARGS__) \
     (t, function, user, __VA_ARGS__, TG_HERE)
 
+/* Example: tg_host_start(t, f, user, TG_ARGS(x, y)) */
+#define tg_host_start(t, function, user, ...) \
+    TG_WITH_ARGS(tg_host_start_at, __VA_ARGS__) \
+    (t, function, user, __VA_ARGS__, TG_HERE)
+
 #else /* __cplusplus */
 
 inline void tg_host_call(tg_trace *t, tg_host_function *function, void *user,
@@ -83,6 +111,12 @@ inline void tg_host_call(tg_trace *t, tg_host_function *function, void *user,
 {
     tg_host_call_at(t, function, user, inputs.begin(), inputs.size(), specs,
                     out_results, n_results, site);
+}
+
+inline void tg_host_start(tg_trace *t, tg_host_function *function, void *user,
+                          tg_ins inputs, tg_site site = TG_HERE)
+{
+    tg_host_start_at(t, function, user, inputs.begin(), inputs.size(), site);
 }
 
 #endif /* __cplusplus */

@@ -46,6 +46,8 @@ TG_DEFINE_BUNDLE(tg_lstm_layer, input_weights, state_weights, bias)
    [3 * units]; reset, update and new gate, in this order */
 TG_DEFINE_BUNDLE(tg_gru_layer, input_weights, state_weights, input_bias,
                  state_bias)
+/* input_weights [in, units], state_weights [units, units], bias [units] */
+TG_DEFINE_BUNDLE(tg_rnn_layer, input_weights, state_weights, bias)
 /* Projections of queries, keys and values, and of the result. */
 TG_DEFINE_BUNDLE(tg_attention_layer, (tg_dense_layer, query),
                  (tg_dense_layer, key), (tg_dense_layer, value),
@@ -94,6 +96,9 @@ tg_lstm_create(tg_context *ctx, const char *name, tg_dtype dtype, int64_t n_in,
 TG_API TG_MUST_CHECK tg_status
 tg_gru_create(tg_context *ctx, const char *name, tg_dtype dtype, int64_t n_in,
               int64_t n_units, tg_gru_layer *out_layer);
+TG_API TG_MUST_CHECK tg_status
+tg_rnn_create(tg_context *ctx, const char *name, tg_dtype dtype, int64_t n_in,
+              int64_t n_units, tg_rnn_layer *out_layer);
 
 /* For queries and results of `n_features`, keys and values of
    `n_context_features`. Weights by tg_glorot. */
@@ -165,6 +170,11 @@ TG_API tg_lstm_state tg_lstm_cell_at(tg_operand x, tg_lstm_state state,
 TG_API tg_value tg_gru_cell_at(tg_operand x, tg_value h,
                                const tg_gru_layer *layer, tg_site site);
 
+/* The same for a simple layer: h = tanh(x * input_weights + bias +
+   h * state_weights). */
+TG_API tg_value tg_rnn_cell_at(tg_operand x, tg_value h,
+                               const tg_rnn_layer *layer, tg_site site);
+
 /*
  * All steps of a sequence, x [time, batch, in], by tg_scan; x * input_weights
  * is one product. Return the final state. out_outputs, if not NULL, receives h
@@ -174,6 +184,8 @@ TG_API tg_lstm_state tg_lstm_at(tg_operand x, tg_lstm_state state,
                                 const tg_lstm_layer *layer,
                                 tg_value *out_outputs, tg_site site);
 TG_API tg_value tg_gru_at(tg_operand x, tg_value h, const tg_gru_layer *layer,
+                          tg_value *out_outputs, tg_site site);
+TG_API tg_value tg_rnn_at(tg_operand x, tg_value h, const tg_rnn_layer *layer,
                           tg_value *out_outputs, tg_site site);
 
 /* -- Attention ------------------------------------------------------------- */
@@ -224,6 +236,8 @@ TG_END_DECLS
 /* x, state, layer, out_outputs */
 #define tg_lstm(x, ...) tg_lstm_at(TG_IN(x), __VA_ARGS__, TG_HERE)
 #define tg_gru(x, ...) tg_gru_at(TG_IN(x), __VA_ARGS__, TG_HERE)
+#define tg_rnn_cell(x, ...) tg_rnn_cell_at(TG_IN(x), __VA_ARGS__, TG_HERE)
+#define tg_rnn(x, ...) tg_rnn_at(TG_IN(x), __VA_ARGS__, TG_HERE)
 /* x, context, layer, n_heads */
 #define tg_attention(x, context, ...) \
     tg_attention_at(TG_IN(x), TG_IN(context), __VA_ARGS__, TG_HERE)
@@ -289,6 +303,16 @@ inline tg_value tg_gru(tg_in x, tg_value h, const tg_gru_layer *layer,
                        tg_value *out_outputs, tg_site site = TG_HERE)
 {
     return tg_gru_at(x, h, layer, out_outputs, site);
+}
+inline tg_value tg_rnn_cell(tg_in x, tg_value h, const tg_rnn_layer *layer,
+                            tg_site site = TG_HERE)
+{
+    return tg_rnn_cell_at(x, h, layer, site);
+}
+inline tg_value tg_rnn(tg_in x, tg_value h, const tg_rnn_layer *layer,
+                       tg_value *out_outputs, tg_site site = TG_HERE)
+{
+    return tg_rnn_at(x, h, layer, out_outputs, site);
 }
 inline tg_value tg_attention(tg_in x, tg_in context,
                              const tg_attention_layer *layer, int n_heads,

@@ -28,7 +28,7 @@ typedef enum tg_resize_position {
     TG_POSITION_HALF_PIXEL,         /* (i + 0.5) / s - 0.5 */
     TG_POSITION_PYTORCH_HALF_PIXEL, /* the same; 0 if m is 1 */
     TG_POSITION_ASYMMETRIC,         /* i / s */
-    TG_POSITION_ALIGN_CORNERS,      /* i * (n - 1) / (m - 1); 0 if m is 1 */
+    TG_POSITION_ALIGN_CORNERS,      /* i * (n - 1) / (n * s - 1); 0 if m is 1 */
     TG_POSITION_HALF_PIXEL_NN,      /* (i + 0.5) / s, for NEAREST_FLOOR */
     TG_POSITION_CROP /* `crop_start` to `crop_end`, fractions of n - 1 */
 } tg_resize_position;

@@ -54,6 +54,19 @@ TG_API tg_status tg_profile_stop(void);
    on, empty. */
 TG_API void tg_profile_clear(void);
 
+/* True while a timeline is written. */
+TG_API bool tg_timeline_is_on(void);
+
+/* The clock of the timeline, in nanoseconds. */
+TG_API uint64_t tg_timeline_now(void);
+
+/*
+ * Adds a span of time of the program to the timeline, if there is one: a track
+ * beside those of the threads, where spans may overlap.
+ */
+TG_API void tg_timeline_span(const char *track, const char *name,
+                             uint64_t begin, uint64_t end);
+
 typedef enum tg_profile_format {
     TG_PROFILE_TABLE = 0, /* for people */
     TG_PROFILE_JSON = 1   /* the same with all details; the members are

@@ -20,6 +20,7 @@
 #define TGJIT_RESULT_H
 
 #include "base.h"
+#include "half.h"
 #include "map.h"
 
 TG_BEGIN_DECLS
@@ -87,6 +88,8 @@ TG_DEFINE_OUT(u16, unsigned short, TG_U16)
 TG_DEFINE_OUT(u32, unsigned, TG_U32)
 TG_DEFINE_OUT(ulong, unsigned long, TG_U64)
 TG_DEFINE_OUT(ulong_long, unsigned long long, TG_U64)
+TG_DEFINE_OUT(f16, tg_f16, TG_F16)
+TG_DEFINE_OUT(bf16, tg_bf16, TG_BF16)
 TG_DEFINE_OUT(f32, float, TG_F32)
 TG_DEFINE_OUT(f64, double, TG_F64)
 #undef TG_DEFINE_OUT
@@ -139,6 +142,8 @@ TG_END_DECLS
         unsigned *: tg_out_u32, \
         unsigned long *: tg_out_ulong, \
         unsigned long long *: tg_out_ulong_long, \
+        tg_f16 *: tg_out_f16, \
+        tg_bf16 *: tg_out_bf16, \
         float *: tg_out_f32, \
         double *: tg_out_f64, \
         default: tg_out_unsupported_type)(x)
@@ -188,6 +193,8 @@ struct tg_out : tg_result {
     tg_out(unsigned *x) : tg_result(tg_out_u32(x)) {}
     tg_out(unsigned long *x) : tg_result(tg_out_ulong(x)) {}
     tg_out(unsigned long long *x) : tg_result(tg_out_ulong_long(x)) {}
+    tg_out(tg_f16 *x) : tg_result(tg_out_f16(x)) {}
+    tg_out(tg_bf16 *x) : tg_result(tg_out_bf16(x)) {}
     tg_out(float *x) : tg_result(tg_out_f32(x)) {}
     tg_out(double *x) : tg_result(tg_out_f64(x)) {}
 };

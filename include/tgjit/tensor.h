@@ -62,6 +62,8 @@ TG_API size_t tg_tensor_bytes(const tg_tensor *tensor);
     T(u16, uint16_t, TG_U16) \
     T(u32, uint32_t, TG_U32) \
     T(u64, uint64_t, TG_U64) \
+    T(f16, tg_f16, TG_F16) \
+    T(bf16, tg_bf16, TG_BF16) \
     T(f32, float, TG_F32) \
     T(f64, double, TG_F64)
 

@@ -26,6 +26,10 @@ TG_API void tg_return_at(tg_trace *t, const tg_operand *results,
 TG_API void tg_fail_at(tg_trace *t, tg_site site, const char *format, ...)
     TG_PRINTF(3, 4);
 
+/* The same with another status, which is not TG_OK. */
+TG_API void tg_fail_with_at(tg_trace *t, tg_status status, tg_site site,
+                            const char *format, ...) TG_PRINTF(4, 5);
+
 /* Returns the status of the first error in this trace, or TG_OK. */
 TG_API tg_status tg_trace_status(const tg_trace *t);
 
@@ -120,6 +124,8 @@ TG_END_DECLS
 
 #define tg_return(t, ...) tg_return_at(t, TG_ARGS(__VA_ARGS__), TG_HERE)
 #define tg_fail(t, ...) tg_fail_at(t, TG_HERE, __VA_ARGS__)
+#define tg_fail_with(t, status, ...) \
+    tg_fail_with_at(t, status, TG_HERE, __VA_ARGS__)
 #define tg_print(t, ...) tg_print_at(t, TG_ARGS(__VA_ARGS__), TG_HERE)
 /* Example: tg_assert(t, tg_gt(x, 0), "x must be positive, but is %v", x) */
 #define tg_assert(t, condition, ...) \
@@ -160,6 +166,8 @@ inline void tg_return(tg_located<tg_trace *> t, tg_in first, tg_in second,
     tg_return(t.value, {first, second, tg_in(others)...}, t.site);
 }
 #define tg_fail(t, ...) tg_fail_at(t, TG_HERE, __VA_ARGS__)
+#define tg_fail_with(t, status, ...) \
+    tg_fail_with_at(t, status, TG_HERE, __VA_ARGS__)
 /* A format and its values as one array of operands; private. A format with more
    values than fit gets fewer than it takes, which is an error. */
 struct tg_formatted {

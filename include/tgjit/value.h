@@ -57,6 +57,19 @@ static inline bool tg_dim_is_known(int64_t dim)
     return dim >= 0;
 }
 
+/*
+ * Arithmetic of extents of the current trace, known or not, for the shapes of
+ * results. tg_dim_sub may not be negative at the call; tg_dim_div rounds down
+ * and is 0 if b is. Return INT64_MIN, which is not an extent, if an operand is
+ * none, without a trace, or on overflow.
+ */
+TG_API int64_t tg_dim_add(int64_t a, int64_t b);
+TG_API int64_t tg_dim_sub(int64_t a, int64_t b);
+TG_API int64_t tg_dim_mul(int64_t a, int64_t b);
+TG_API int64_t tg_dim_div(int64_t a, int64_t b);
+TG_API int64_t tg_dim_max(int64_t a, int64_t b);
+TG_API int64_t tg_dim_min(int64_t a, int64_t b);
+
 /* Names a value in dumps and messages, unless it has a name; returns it. */
 TG_API tg_value tg_name(tg_value value, const char *name);
 

@@ -4,6 +4,8 @@
  */
 #include "cache/code.h"
 
+#include <string.h>
+
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/live.h"
@@ -39,6 +41,19 @@ tg_status tgi_code_create(const tgi_codegen *codegen, tgi_code **out_code)
     return status;
 }
 
+tg_status tgi_code_set_plan(tgi_code *code, const void *plan,
+                            size_t plan_bytes)
+{
+    if (!plan_bytes)
+        return TG_OK;
+    code->plan = tgi_alloc(plan_bytes);
+    if (!code->plan)
+        return tgi_error_memory();
+    memcpy(code->plan, plan, plan_bytes);
+    code->plan_bytes = plan_bytes;
+    return TG_OK;
+}
+
 tgi_code *tgi_code_retain(tgi_code *code)
 {
     tgi_refcount_inc(&code->refs);
@@ -50,11 +65,13 @@ void tgi_code_release(tgi_code *code)
     if (!code || !tgi_refcount_dec(&code->refs))
         return;
     tgi_image_release(code->image);
+    tgi_free(code->plan);
     tgi_free(code);
     tgi_live_add(TGI_LIVE_CODE, -1);
 }
 
 size_t tgi_code_bytes(const tgi_code *code)
 {
-    return tgi_block_bytes(code) + tgi_image_bytes(code->image);
+    return tgi_block_bytes(code) + tgi_block_bytes(code->plan) +
+           tgi_image_bytes(code->image);
 }

@@ -16,17 +16,24 @@ typedef struct tgi_code {
     tgi_refcount refs;
     tgi_image *image;
     tgi_entry *entry;
+    /* The measured plan (tune.h) whose schedules it has; NULL: estimated. */
+    void *plan;
+    size_t plan_bytes;
 } tgi_code;
 
 /* Loads the object of the code generator. The caller owns the result. */
 tg_status tgi_code_create(const tgi_codegen *codegen, tgi_code **out_code);
+/* Copies the plan of code that is not shared yet. */
+tg_status tgi_code_set_plan(tgi_code *code, const void *plan,
+                            size_t plan_bytes);
 tgi_code *tgi_code_retain(tgi_code *code);
 void tgi_code_release(tgi_code *code);
 size_t tgi_code_bytes(const tgi_code *code); /* of memory */
 
 /* Code as bytes, for the disk cache. Deserialise accepts arbitrary bytes, with
    the limits of tgi_image_load. */
-void tgi_code_serialise(const tgi_codegen *codegen, tgi_strbuf *out);
+void tgi_code_serialise(const tgi_codegen *codegen, const void *plan,
+                        size_t plan_bytes, tgi_strbuf *out);
 tg_status tgi_code_deserialise(const void *bytes, size_t n_bytes,
                                size_t n_kernels, tgi_code **out_code);
 
@@ -37,5 +44,9 @@ tg_status tgi_code_deserialise(const void *bytes, size_t n_bytes,
  */
 void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
                   tgi_strbuf *out_key);
+
+/* Appends the part of the schedule of a kernel: all choices. */
+void tgi_code_key_of_schedule(const tgi_kernel_loops *kernel,
+                              tgi_strbuf *out_key);
 
 #endif /* TGI_CODE_H */

@@ -248,6 +248,13 @@ void tgi_code_cache_clear(void)
     unlock_and_free(removed);
 }
 
+void tgi_code_cache_count_timed(uint64_t n_schedules)
+{
+    pthread_mutex_lock(&cache.lock);
+    cache.counts.timed_schedules += n_schedules;
+    pthread_mutex_unlock(&cache.lock);
+}
+
 void tgi_code_cache_counters(tg_code_counters *out_counts)
 {
     pthread_mutex_lock(&cache.lock);

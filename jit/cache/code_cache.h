@@ -22,6 +22,8 @@ void tgi_code_cache_close(void);
 void tgi_code_cache_set_limit(size_t bytes);
 void tgi_code_cache_clear(void);
 void tgi_code_cache_counters(tg_code_counters *out_counts);
+/* Adds to counts.timed_schedules. */
+void tgi_code_cache_count_timed(uint64_t n_schedules);
 
 /* Loads or generates the code of a missing entry; *out_code may be NULL. No
    lock is held. */

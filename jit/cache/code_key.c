@@ -7,8 +7,8 @@
  * Names and lines of the user's program are part of the key only if the code
  * has debug information.
  *
- * A member that is added to loops.h or schedule.h and read by jit/llvm must be
- * added here.
+ * A member that is added to loops.h and read by jit/llvm must be added here, or
+ * in kernel_key.c, which has those of kernels and schedules.
  */
 #include "cache/code.h"
 
@@ -16,6 +16,7 @@
 
 #include "base/error.h"
 #include "build_id.h"
+#include "cache/kernel_key.h"
 #include "loop/leb128.h"
 #include "target/host_cpu.h"
 
@@ -27,205 +28,6 @@ static void put(tgi_strbuf *key, uint64_t number)
 static void put_dim(tgi_strbuf *key, tgi_dim dim)
 {
     put(key, (uint64_t)dim);
-}
-
-static void put_stride(tgi_strbuf *key, tgi_stride stride)
-{
-    put_dim(key, stride.distance);
-    put(key, stride.is_negative);
-}
-
-/* -- Accesses and insts ---------------------------------------------------- */
-
-static void put_access(tgi_strbuf *key, const tgi_kernel_loops *kernel,
-                       const tgi_access *access)
-{
-    put(key, access->buffer.raw);
-    put(key, access->panel_width);
-    put_dim(key, access->offset);
-    for (int axis = 0; axis <= kernel->n_outer; axis++)
-        put_stride(key, access->stride[axis]);
-    put(key, access->index);
-    if (access->index)
-        put_stride(key, access->index_stride);
-    put(key, access->shift);
-}
-
-static void put_offset_table(tgi_strbuf *key, const tgi_offset_table *table)
-{
-    put(key, (uint64_t)table->n_axes);
-    for (int axis = 0; axis < table->n_axes; axis++) {
-        put_dim(key, table->extent[axis]);
-        put_stride(key, table->stride[axis]);
-    }
-    put(key, table->memory.raw);
-}
-
-static void put_inst(tgi_strbuf *key, const tgi_inst *inst)
-{
-    put(key, inst->kind);
-    put(key, inst->op);
-    put(key, inst->dtype);
-    put(key, inst->type);
-    put(key, inst->level);
-    put(key, inst->phase);
-    put(key, inst->n_operands);
-    for (int i = 0; i < inst->n_operands; i++)
-        put(key, inst->operands[i]);
-    switch ((tgi_inst_kind)inst->kind) {
-    case TGI_INST_CARRIED:
-        put(key, inst->number);
-        put(key, inst->bits);
-        break;
-    case TGI_INST_CONSTANT:
-        put(key, inst->bits);
-        break;
-    case TGI_INST_EXTENT:
-    case TGI_INST_INDEX:
-    case TGI_INST_IN_RANGE:
-        put_dim(key, inst->dim);
-        break;
-    case TGI_INST_POSITION:
-    case TGI_INST_LOAD:
-    case TGI_INST_OFFSET:
-    case TGI_INST_REDUCED:
-        put(key, inst->number);
-        break;
-    case TGI_INST_OP:
-    case TGI_INST_CAST:
-    case TGI_INST_RANDOM:
-        break;
-    }
-}
-
-static void put_reduction(tgi_strbuf *key, const tgi_reduction *reduction)
-{
-    put(key, reduction->op);
-    put(key, reduction->dtype);
-    put(key, reduction->phase);
-    put(key, reduction->is_split);
-    put(key, reduction->combines_blocks);
-    put(key, reduction->value);
-    put(key, reduction->other);
-}
-
-/* -- Schedules ------------------------------------------------------------- */
-
-static void put_nest(tgi_strbuf *key, const tgi_nest *nest)
-{
-    put(key, nest->n);
-    for (unsigned i = 0; i < nest->n; i++) {
-        put(key, nest->loops[i].kind);
-        put(key, nest->loops[i].axis);
-        put(key, nest->loops[i].tail);
-        put(key, nest->loops[i].tail_lanes);
-        put(key, nest->loops[i].narrow_lanes);
-        put(key, (uint64_t)nest->loops[i].step);
-    }
-}
-
-static void put_phase(tgi_strbuf *key, const tgi_phase_schedule *phase)
-{
-    put(key, phase->can_mask);
-    put(key, phase->keeps_operand_widths);
-    put_nest(key, &phase->nest);
-    put(key, phase->accumulators.storage);
-    put(key, phase->accumulators.is_reassociated);
-    put(key, phase->accumulators.n_vectors);
-    put(key, phase->fission.n_parts);
-    put(key, phase->fission.last_is_function);
-    put(key, (uint64_t)phase->fission.strip);
-    put(key, phase->is_non_temporal);
-    put(key, phase->aligned_store);
-}
-
-static void put_matmul(tgi_strbuf *key, const tgi_matmul_schedule *m)
-{
-    put(key, m->mr);
-    put(key, m->nr);
-    put(key, (uint64_t)m->item_rows);
-    put(key, m->n_panels);
-    put(key, m->packs_b);
-    put(key, m->transposes_b);
-    put(key, m->epilogue_in_registers);
-    put(key, m->calls_function);
-    put(key, m->packs_for_function);
-    put(key, m->packs_masked_for_function);
-    put(key, m->has_few_rows);
-    put(key, (uint64_t)m->prefetched_a_bytes);
-    put(key, (uint64_t)m->prefetched_b_bytes);
-}
-
-/* All choices. Facts that follow from the kernel are not repeated. */
-static void put_schedule(tgi_strbuf *key, const tgi_schedule *s)
-{
-    const tgi_kernel_loops *kernel = s->original;
-    put(key, s->vector_bits);
-    for (int axis = 0; axis <= kernel->n_outer; axis++)
-        put(key, (uint64_t)s->item_extent[axis]);
-    put(key, s->wide_columns);
-    for (unsigned i = 0; i < kernel->n_phases; i++)
-        put_phase(key, &s->phases[i]);
-    for (size_t i = 1; i < kernel->insts.n; i++) {
-        put(key, s->insts[i].part);
-        put(key, s->insts[i].slot);
-        put(key, s->insts[i].is_function);
-    }
-    if (s->matmul.mr)
-        put_matmul(key, &s->matmul);
-    put(key, s->tiles.rows);
-    for (size_t i = 0; s->tiles.rows && i < kernel->accesses.n; i++)
-        put(key, s->tiles.uses[i]);
-    for (size_t i = 0; i < kernel->stores.n; i++)
-        put(key, s->non_temporal_stores[i]);
-    put(key, (uint64_t)s->non_temporal_bytes);
-    put(key, (uint64_t)s->prefetch_bytes);
-    put(key, (uint64_t)s->cost.point);
-    put(key, (uint64_t)s->cost.element);
-}
-
-/* -- Kernels --------------------------------------------------------------- */
-
-static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
-{
-    put(key, kernel->vectors);
-    put(key, kernel->n_outer);
-    put(key, kernel->has_inner);
-    put(key, kernel->is_straightline);
-    put(key, kernel->memo.raw);
-    put(key, kernel->n_phases);
-    for (int axis = 0; axis <= kernel->n_outer; axis++)
-        put_dim(key, kernel->extent[axis]);
-    put(key, kernel->insts.n);
-    for (size_t i = 1; i < kernel->insts.n; i++)
-        put_inst(key, &kernel->insts.data[i]);
-    put(key, kernel->accesses.n);
-    for (size_t i = 0; i < kernel->accesses.n; i++)
-        put_access(key, kernel, &kernel->accesses.data[i]);
-    put(key, kernel->offsets.n);
-    for (size_t i = 0; i < kernel->offsets.n; i++)
-        put_offset_table(key, &kernel->offsets.data[i]);
-    put(key, kernel->stores.n);
-    for (size_t i = 0; i < kernel->stores.n; i++) {
-        put(key, kernel->stores.data[i].value);
-        put(key, kernel->stores.data[i].access);
-        put(key, kernel->stores.data[i].phase);
-        put(key, kernel->stores.data[i].level);
-        put(key, kernel->stores.data[i].epilogue_op);
-        put(key, kernel->stores.data[i].along_rows);
-    }
-    put(key, kernel->reductions.n);
-    for (size_t i = 0; i < kernel->reductions.n; i++)
-        put_reduction(key, &kernel->reductions.data[i]);
-    put(key, kernel->checks.n);
-    for (size_t i = 0; i < kernel->checks.n; i++) {
-        put(key, kernel->checks.data[i].value);
-        put(key, kernel->checks.data[i].position);
-        put(key, kernel->checks.data[i].number);
-        put(key, kernel->checks.data[i].phase);
-    }
-    if (kernel->schedule)
-        put_schedule(key, kernel->schedule);
 }
 
 /* -- Programs -------------------------------------------------------------- */
@@ -257,12 +59,46 @@ static void put_control(tgi_strbuf *key, const tgi_control_flow *control)
     }
 }
 
+static void put_row_blocks(tgi_strbuf *key, const tgi_row_blocks *rows)
+{
+    put_dim(key, rows->matrices);
+    put_dim(key, rows->rows);
+    put(key, (uint64_t)rows->block_rows);
+    put(key, rows->n_kernels);
+    for (uint32_t i = 0; i < rows->n_kernels; i++) {
+        put(key, rows->kernels[i].n_axes);
+        put_dim(key, rows->kernels[i].per_row);
+        put(key, (uint64_t)rows->kernels[i].rows_per_index);
+    }
+    put(key, rows->n_buffers);
+    for (uint32_t i = 0; i < rows->n_buffers; i++) {
+        put(key, rows->buffers[i].buffer.raw);
+        put_dim(key, rows->buffers[i].row_elements);
+    }
+}
+
 static void put_host_step(tgi_strbuf *key, const tgi_host_step *host)
 {
     put(key, host->n_inputs);
     put(key, host->n_buffers);
     for (uint32_t i = 0; i < host->n_buffers; i++)
         put(key, host->buffers[i].raw);
+}
+
+static void put_kernel(tgi_strbuf *key, const tgi_kernel_loops *kernel)
+{
+    put(key, kernel->is_straightline);
+    put(key, kernel->memo.raw);
+    put(key, kernel->twin.raw);
+    put(key, kernel->checks.n);
+    for (size_t i = 0; i < kernel->checks.n; i++) {
+        put(key, kernel->checks.data[i].value);
+        put(key, kernel->checks.data[i].position);
+        put(key, kernel->checks.data[i].index);
+        put(key, kernel->checks.data[i].number);
+        put(key, kernel->checks.data[i].phase);
+    }
+    tgi_kernel_key(kernel, NULL, key);
 }
 
 static void put_loops(tgi_strbuf *key, const tgi_loops *loops)
@@ -295,6 +131,9 @@ static void put_loops(tgi_strbuf *key, const tgi_loops *loops)
     put(key, loops->controls.n);
     for (size_t i = 0; i < loops->controls.n; i++)
         put_control(key, &loops->controls.data[i]);
+    put(key, loops->row_blocks.n);
+    for (size_t i = 0; i < loops->row_blocks.n; i++)
+        put_row_blocks(key, &loops->row_blocks.data[i]);
     put(key, loops->n_epochs);
 }
 
@@ -396,6 +235,7 @@ void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
     tgi_strbuf_add(out_key, "\n");
     put(out_key, options->instruments);
     put(out_key, options->has_step_hooks);
+    put(out_key, options->has_polls);
     put_loops(out_key, loops);
     put(out_key, options->debug_directory != NULL);
     if (options->debug_directory)

@@ -62,6 +62,7 @@ typedef struct tgi_codegen_options {
        object contains addresses of this process. */
     bool instruments;
     bool has_step_hooks; /* the entry calls frame->step_done after steps */
+    bool has_polls;      /* the entry calls frame->poll in kernels */
     bool wants_ir, wants_assembly;
     /* If set, the object has debug information (DWARF); relative names of files
        are relative to this directory. It does not change the code. */

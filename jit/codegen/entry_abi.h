@@ -40,10 +40,12 @@ struct tgi_frame {
     /* Runs host step `step`: a print, a failed assert or a host call. Called
        by thread 0 only, between barriers; false ends the call. */
     int32_t (*host)(tgi_frame *frame, int64_t step);
-    /* A failed check: its number + 1 (0: none) and the smallest position at
-       which it failed, over all threads. */
+    /* A failed check: its number + 1 (0: none), the smallest position at which
+       it failed, over all threads, and the index at that position, extended to
+       64 bits. */
     int64_t failed_check;
     int64_t failed_position;
+    int64_t failed_index;
     /* By memoised operand (loops.h): nonzero if its variable is unchanged since
        it was computed. NULL if there are none. */
     const int64_t *unchanged;
@@ -59,6 +61,11 @@ struct tgi_frame {
        of its first step. NULL: none; set by profiled runs only. Programs of one
        kernel do not call it (tgi_loops_are_single). */
     void (*step_done)(tgi_frame *frame, int64_t thread, int64_t step);
+    /* Polls the function of tg_host_poll on thread 0, and returns the end of the
+       work items, of those up to `end`, that a thread executes before it calls
+       this again. NULL: it executes all at once. Only set by a host step. */
+    int64_t (*poll)(tgi_frame *frame, int64_t thread, int64_t begin,
+                    int64_t end, int64_t item_cost);
     /* Not for compiled code: the state of the barrier (jit/run/team.c). */
     struct tgi_team *team;
     /* Not for compiled code: context of `host` and `grow`. */
@@ -73,7 +80,7 @@ typedef void tgi_entry(tgi_frame *frame, int64_t thread, int64_t n_threads);
  * with every change of the frame, so that incompatible objects and libraries do
  * not link.
  */
-#define TGI_AOT_RUN tgjit_aot_run_4
+#define TGI_AOT_RUN tgjit_aot_run_6
 void TGI_AOT_RUN(tgi_entry *entry, tgi_frame *frame, int32_t n_threads);
 
 #endif /* TGI_ENTRY_ABI_H */

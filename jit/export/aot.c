@@ -11,5 +11,6 @@
 void TGI_AOT_RUN(tgi_entry *entry, tgi_frame *frame, int32_t n_threads)
 {
     frame->share = tgi_work_share;
+    frame->poll = NULL; /* exported functions have no host calls */
     tgi_team_run(entry, frame, tgi_team_size(n_threads));
 }

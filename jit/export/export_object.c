@@ -113,6 +113,7 @@ static void fill_buffers(job *j)
             break;
         case TGI_PLACE_TEMP:
         case TGI_PLACE_SCRATCH:
+        case TGI_PLACE_BLOCK:
             out->place = TGI_EXPORT_MEMORY;
             out->offset = j->offsets[i];
             break;

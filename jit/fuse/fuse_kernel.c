@@ -334,18 +334,24 @@ static tg_status build_scatter(tgi_loop_builder *b, const tgi_task *task)
     tgi_access access = {.buffer = buffer,
                          .index_stride = {task->scatter.index_stride, false}};
     copy_strides(task, &access);
-    access.index = tgi_loop_builder_index(b, index, extent, task->node);
+    const bool is_in_range = tgi_fuse_is_in_range(
+        s, tgi_fuse_resolve(s, node->inputs[1]), extent, task->kernel);
+    access.index =
+        is_in_range
+            ? tgi_loop_builder_cast(b, TGI_OP_CAST, index, TG_I64, task->node)
+            : tgi_loop_builder_index(b, index, extent, task->node);
     uint32_t number =
         access.index ? tgi_loop_builder_access(b, &access) : UINT32_MAX;
     if (number == UINT32_MAX)
         return tg_error_last()->status;
     const tgi_op op = tgi_scatter_op(attr->mode);
-    if (op || attr->range == TG_SCATTER_DROP) {
+    const bool may_drop = attr->range == TG_SCATTER_DROP && !is_in_range;
+    if (op || may_drop) {
         uint32_t old = tgi_loop_builder_reload(b, number, task->node);
         if (old && op)
             value = tgi_loop_builder_op(
                 b, op, 2, (const uint32_t[]){old, value}, task->node);
-        if (old && value && attr->range == TG_SCATTER_DROP) {
+        if (old && value && may_drop) {
             uint32_t in_range =
                 tgi_loop_builder_in_range(b, index, extent, task->node);
             value = in_range ? tgi_loop_builder_op(
@@ -399,12 +405,9 @@ static tg_status build_check(tgi_loop_builder *b, const tgi_task *task)
     uint32_t index = tgi_loop_builder_expand(b, task, task->value.id);
     if (!index)
         return tg_error_last()->status;
-    const tgi_buffer_id buffer =
-        tgi_fuse_buffer_of(s, tgi_fuse_storage_root(s, task->value.node));
-    if (tgi_buffer_id_is_none(buffer))
-        return tg_error_last()->status;
-    tgi_runtime_check checked = {s->graph, task->node, buffer};
-    tgi_loop_check check = {.number = (uint32_t)s->loops->runtime_checks.n};
+    const tgi_runtime_check checked = {.graph = s->graph, .node = task->node};
+    tgi_loop_check check = {.number = (uint32_t)s->loops->runtime_checks.n,
+                            .index = index};
     check.value = tgi_loop_builder_in_range(
         b, index, tgi_fuse_extent(s, data, axis), task->node);
     tgi_access position = {0};

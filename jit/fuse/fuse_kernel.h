@@ -84,6 +84,10 @@ tgi_ref tgi_fuse_find_stale_read(const tgi_fuse_state *s, const tgi_task *task,
 /* True if an assignment reads other elements of its variable than the one it
    writes at the same point. */
 bool tgi_fuse_reads_other_points(const tgi_fuse_state *s, const tgi_task *task);
+/* True if the elements of `indices` are in 0 … extent - 1 when `kernel` runs: a
+   check in an earlier one would have ended the call. */
+bool tgi_fuse_is_in_range(const tgi_fuse_state *s, tgi_ref indices,
+                          tgi_dim extent, tgi_fuse_kernel_id kernel);
 /* Records the reads and writes of a placed task. */
 void tgi_fuse_record_accesses(tgi_fuse_state *s, const tgi_task *task);
 

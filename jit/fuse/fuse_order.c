@@ -10,14 +10,22 @@
 
 /* -- Reads and writes of a task -------------------------------------------- */
 
+/* The value in whose storage a node of a task's expression is. */
+static tgi_ref stored_node(const tgi_fuse_state *s, const tgi_task *task,
+                           tgi_expr_id i)
+{
+    const tgi_ref ref = tgi_expr_at(&task->expr, i)->node;
+    return s->values[ref].class == TGI_VALUE_ALIAS
+               ? tgi_fuse_storage_root(s, ref)
+               : ref;
+}
+
 tgi_task *tgi_fuse_writer(tgi_fuse_state *s, const tgi_task *task,
                           tgi_expr_id i)
 {
     if (!tgi_expr_node_is_loaded(s, task, i))
         return NULL;
-    tgi_ref ref = tgi_expr_at(&task->expr, i)->node;
-    if (s->values[ref].class == TGI_VALUE_ALIAS)
-        ref = tgi_fuse_storage_root(s, ref);
+    const tgi_ref ref = stored_node(s, task, i);
     if (s->values[ref].class != TGI_VALUE_MATERIALISED ||
         tgi_task_id_is_none(s->values[ref].task) ||
         tgi_task_materialises(task, ref))
@@ -47,11 +55,9 @@ static tgi_fuse_kernel_id defining_kernel(const tgi_fuse_state *s, tgi_ref ref)
 static int64_t param_read(const tgi_fuse_state *s, const tgi_task *task,
                           tgi_expr_id i)
 {
-    tgi_ref ref = tgi_expr_at(&task->expr, i)->node;
     if (!tgi_expr_node_is_loaded(s, task, i))
         return -1;
-    if (s->values[ref].class == TGI_VALUE_ALIAS)
-        ref = tgi_fuse_storage_root(s, ref);
+    const tgi_ref ref = stored_node(s, task, i);
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     if (node->op == TGI_OP_READ)
         return s->values[ref].class == TGI_VALUE_INPUT ||
@@ -103,10 +109,7 @@ static void raise_bound(tgi_fuse_bounds *b, tgi_fuse_kernel_id kernel,
 static tgi_fuse_kernel_id contents_since(const tgi_fuse_state *s,
                                          const tgi_task *task, tgi_expr_id i)
 {
-    tgi_ref ref = tgi_expr_at(&task->expr, i)->node;
-    if (s->values[ref].class == TGI_VALUE_ALIAS)
-        ref = tgi_fuse_storage_root(s, ref);
-    return defining_kernel(s, ref);
+    return defining_kernel(s, stored_node(s, task, i));
 }
 
 tgi_fuse_bounds tgi_fuse_bounds_of(tgi_fuse_state *s, const tgi_task *task)
@@ -257,7 +260,9 @@ tgi_ref tgi_fuse_find_stale_read(const tgi_fuse_state *s, const tgi_task *task,
         int64_t param = param_read(s, task, i);
         if (param >= 0 &&
             is_overwritten(s, param, contents_since(s, task, i), kernel))
-            return tgi_expr_at(&task->expr, i)->node;
+            /* The READ is copied where it stands. A view of it would be copied
+               where the view stands, which may be after the write. */
+            return stored_node(s, task, i);
     }
     return 0;
 }
@@ -274,6 +279,18 @@ bool tgi_fuse_reads_other_points(const tgi_fuse_state *s, const tgi_task *task)
             return true;
     }
     return false;
+}
+
+/* -- Checks ---------------------------------------------------------------- */
+
+bool tgi_fuse_is_in_range(const tgi_fuse_state *s, tgi_ref indices,
+                          tgi_dim extent, tgi_fuse_kernel_id kernel)
+{
+    const tgi_fuse_value *value = &s->values[indices];
+    return !tgi_task_id_is_none(value->check) &&
+           value->checked_extent == extent &&
+           tgi_fuse_kernel_id_is_before(
+               tgi_fuse_task(s, value->check)->kernel, kernel);
 }
 
 /* -- Records --------------------------------------------------------------- */

@@ -153,9 +153,11 @@ static tg_status promote_buffers(tgi_loops *loops)
         for (uint32_t j = 0; j < host->n_buffers; j++)
             groups[tgi_buffer_id_index(host->buffers[j])] = MEMORY;
     }
-    for (size_t i = 0; i < loops->runtime_checks.n; i++)
-        groups[tgi_buffer_id_index(loops->runtime_checks.data[i].buffer)] =
-            MEMORY;
+    for (size_t i = 0; i < loops->runtime_checks.n; i++) {
+        const tgi_buffer_id buffer = loops->runtime_checks.data[i].buffer;
+        if (!tgi_buffer_id_is_none(buffer))
+            groups[tgi_buffer_id_index(buffer)] = MEMORY;
+    }
     for (size_t i = 0; i < loops->controls.n; i++)
         groups[tgi_buffer_id_index(loops->controls.data[i].operand)] =
             groups[tgi_buffer_id_index(loops->controls.data[i].base)] = MEMORY;

@@ -27,19 +27,11 @@ typedef struct step_range {
 
 static bool can_carry(const tgi_loops *loops, size_t loop, step_range around);
 
-/* True for a failed assert whose values have memory: a counter of iterations
-   has none. */
 static bool is_assert(const tgi_loops *loops, size_t step)
 {
-    if (loops->steps.data[step].kind != TGI_STEP_HOST)
-        return false;
-    const tgi_host_step *host =
-        &loops->hosts.data[tgi_host_id_index(loops->steps.data[step].host)];
-    for (uint32_t i = 0; i < host->n_buffers; i++)
-        if (tgi_loops_buffer(loops, host->buffers[i])->place ==
-            TGI_PLACE_COUNTER)
-            return false;
-    return tgi_host_step_is_assert(host);
+    return loops->steps.data[step].kind == TGI_STEP_HOST &&
+           tgi_host_step_is_assert(&loops->hosts.data[tgi_host_id_index(
+               loops->steps.data[step].host)]);
 }
 
 /* True if this RETURN_IF_FAILED, which follows a barrier, can only be due to an

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "fuse/fuse_buffer.h"
+#include "fuse/fuse_starts.h"
 #include "fuse/fuse_task.h"
 #include "fuse/fuse_value.h"
 #include "tgjit/ops.h"
@@ -546,7 +547,16 @@ static tg_status add_other(tgi_fuse_state *s, tgi_ref ref, int kind)
         task.outer = tgi_domain_of(s, task.value.node);
         tgi_map_init(s, task.value.node, &task.value.map);
     }
-    return tgi_fuse_add_task(s, &task);
+    TGI_TRY(tgi_fuse_add_task(s, &task));
+    tgi_fuse_value *indices = &s->values[task.value.node];
+    if (kind == TGI_TASK_CHECK && tgi_task_id_is_none(indices->check)) {
+        const tgi_node *node = tgi_graph_node(s->graph, ref);
+        const int axis = (int)*(const int64_t *)node->attr;
+        indices->check = last_task(s);
+        indices->checked_extent =
+            tgi_fuse_extent(s, tgi_fuse_resolve(s, node->inputs[0]), axis);
+    }
+    return TG_OK;
 }
 
 static tg_status add_result(tgi_fuse_state *s, size_t i)
@@ -647,21 +657,27 @@ static tg_status add_region_result(tgi_fuse_state *s, tgi_ref ref)
 
 /* -- All ------------------------------------------------------------------- */
 
-tg_status tgi_fuse_tasks(tgi_fuse_state *s)
+/* The tasks of all nodes, in the given order; NULL: that of the refs. */
+static tg_status add_tasks(tgi_fuse_state *s, const tgi_ref *order)
 {
     const tgi_graph *graph = s->graph;
-    tgi_ref assigned = 1;
-    for (tgi_ref ref = 1; ref <= graph->n_nodes; ref++) {
+    tgi_ref assigned = 1, last_effect = 0;
+    for (tgi_ref i = 1; i <= graph->n_nodes; i++) {
+        const tgi_ref ref = order ? order[i - 1] : i;
         const tgi_node *node = tgi_graph_node(graph, ref);
         const bool is_checked = tgi_fuse_is_checked(node);
+        /* A start moves ahead of no effect, so of no assignment. */
+        const tgi_ref end = tgi_fuse_is_start(node) ? last_effect + 1 : ref;
+        if (node->op == TGI_OP_ASSIGN)
+            last_effect = ref;
         if (tgi_node_has_regions(node) && tgi_fuse_is_needed(s, ref)) {
             TGI_TRY(add_assignments(s, assigned, ref));
             assigned = ref;
             TGI_TRY(add_region(s, ref));
         }
         if (is_checked || tgi_fuse_is_host(node)) {
-            TGI_TRY(add_assignments(s, assigned, ref));
-            assigned = ref;
+            TGI_TRY(add_assignments(s, assigned, end));
+            assigned = end > assigned ? end : assigned;
             TGI_TRY(
                 add_other(s, ref, is_checked ? TGI_TASK_CHECK : TGI_TASK_HOST));
             s->values[ref].task = last_task(s);
@@ -681,4 +697,13 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
     for (size_t i = 0; i < graph->results.n; i++)
         TGI_TRY(add_result(s, i));
     return add_assignments(s, assigned, graph->n_nodes + 1);
+}
+
+tg_status tgi_fuse_tasks(tgi_fuse_state *s)
+{
+    tgi_ref *order;
+    TGI_TRY(tgi_fuse_order_nodes(s->graph, &order));
+    const tg_status status = add_tasks(s, order);
+    tgi_free(order);
+    return status;
 }

@@ -30,7 +30,10 @@
 
 enum {
     MAX_COST = 1 << 20, /* costs saturate here */
-    MAX_PART_DEPTH = 16 /* of concats and pads in each other */
+    MAX_PART_DEPTH = 16, /* of concats and pads in each other */
+    /* Half-cycles of an index that is computed for its check, and again for its
+       use. It has up to 8 bytes, and the check is another sweep. */
+    MAX_CHECKED_COST = 4 * TGI_COST_CHEAP
 };
 
 /* -- Forward: costs and forwarding ----------------------------------------- */
@@ -360,14 +363,16 @@ static tgi_value_class classify(const tgi_fuse_state *s, tgi_ref ref)
         return TGI_VALUE_MATERIALISED;
     if (is_view)
         return TGI_VALUE_INLINED;
+    const uint32_t max_cost =
+        value->is_checked ? MAX_CHECKED_COST : TGI_COST_CHEAP;
     return value->prefers_memory ||
-                   (has_several_owners && value->inline_cost > TGI_COST_CHEAP)
+                   (has_several_owners && value->inline_cost > max_cost)
                ? TGI_VALUE_MATERIALISED
                : TGI_VALUE_INLINED;
 }
 
-/* Indices are reread. If they have several axes, these must be contiguous, in
-   the updates as well. */
+/* Indices are reread for every column. If they have several axes, these must be
+   contiguous, in the updates as well. */
 static void add_scatter_uses(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -376,7 +381,8 @@ static void add_scatter_uses(tgi_fuse_state *s, tgi_ref ref)
     add_use(s, node->inputs[0], ref, TGI_SEVERAL_OWNERS - 1);
     tgi_fuse_value *indices =
         add_use(s, node->inputs[1], ref, TGI_SEVERAL_OWNERS - 2);
-    indices->prefers_memory = true;
+    indices->prefers_memory |=
+        tgi_domain_of(s, ref).n > 1 || indices->inline_cost > MAX_CHECKED_COST;
     indices->must_store |= !is_one;
     add_use(s, node->inputs[2], ref, TGI_SEVERAL_OWNERS - 3)->must_store |=
         !is_one;
@@ -400,9 +406,9 @@ static void visit_value(tgi_fuse_state *s, tgi_ref ref)
             add_region_uses(s, ref);
         return;
     }
-    /* The index is read twice, and reported if it is out of range. */
     if (tgi_fuse_is_checked(node))
-        add_dense_use(s, tgi_fuse_storage_root(s, node->inputs[1]), ref);
+        add_use(s, node->inputs[1], ref, TGI_SEVERAL_OWNERS - 4)->is_checked =
+            true;
     if (!value->is_live || value->forwards_to != ref)
         return;
 

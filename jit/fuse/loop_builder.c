@@ -519,8 +519,13 @@ static uint32_t build_gather(tgi_loop_builder *b, const tgi_task *task,
         return add_constant(b, node->dtype, 0, expr_node->node);
 
     uint32_t operand = tgi_loop_builder_inst_of(b, expr_node->operands[0]);
+    const bool was_checked = tgi_fuse_is_in_range(
+        s, tgi_fuse_resolve(s, node->inputs[1]), extent, task->kernel);
     uint32_t index =
-        add_index(b, TGI_INST_INDEX, operand, extent, expr_node->node);
+        was_checked
+            ? tgi_loop_builder_cast(b, TGI_OP_CAST, operand, TG_I64,
+                                    expr_node->node)
+            : add_index(b, TGI_INST_INDEX, operand, extent, expr_node->node);
     /* Skip views down to the gathered load, unless they make it invariant. */
     tgi_expr_id id = expr_node->operands[1];
     const tgi_expr_node *leaf = tgi_expr_at(&task->expr, id);
@@ -531,7 +536,7 @@ static uint32_t build_gather(tgi_loop_builder *b, const tgi_task *task,
     uint32_t element = tgi_loop_builder_inst_of(b, id);
     if (!tgi_expr_id_is_none(leaf->map.index))
         element = index ? build_load(b, task, leaf, index) : 0;
-    if (!element || attr->mode != TG_GATHER_ZERO)
+    if (!element || attr->mode != TG_GATHER_ZERO || was_checked)
         return element;
 
     uint32_t is_in_range =

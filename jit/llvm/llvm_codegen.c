@@ -105,6 +105,18 @@ static bool begin_debug(tgi_llvm_program *program,
            fail(out, program->failure, program->is_out_of_memory);
 }
 
+/* The function of a kernel, or of its twin: unless the code has lines. */
+static bool define_kernel(tgi_llvm_program *program, size_t number,
+                          LLVMValueRef *kernels)
+{
+    const tgi_kernel_loops *kernel = program->loops->kernels.data[number];
+    if (tgi_llvm_kernel_has_twin(program, kernel)) {
+        kernels[number] = kernels[tgi_kernel_id_index(kernel->twin)];
+        return true;
+    }
+    return tgi_llvm_kernel_define(program, kernel, &kernels[number]);
+}
+
 /* Emits all functions into the module. */
 static bool emit_functions(tgi_llvm_program *program, LLVMValueRef *kernels,
                            const tgi_codegen_options *options, codegen_impl *o,
@@ -112,8 +124,7 @@ static bool emit_functions(tgi_llvm_program *program, LLVMValueRef *kernels,
 {
     const tgi_loops *loops = program->loops;
     for (size_t i = 0; i < loops->kernels.n; i++)
-        if (!tgi_llvm_kernel_define(program, loops->kernels.data[i],
-                                    &kernels[i]))
+        if (!define_kernel(program, i, kernels))
             return fail(out, program->failure, program->is_out_of_memory);
     char name[256];
     snprintf(name, sizeof(name), "tg_%s",
@@ -209,6 +220,7 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
         .alloc = options->alloc,
         .free = options->free,
         .has_step_hooks = options->has_step_hooks,
+        .has_polls = options->has_polls,
     };
     tgi_llvm_target_set_module(&target, module);
     program_init(&program, module, builder);

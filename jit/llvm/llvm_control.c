@@ -15,6 +15,7 @@
 #include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_stack.h"
 #include "llvm/llvm_entry.h"
+#include "llvm/llvm_kernel_step.h"
 
 #include <string.h>
 
@@ -76,7 +77,7 @@ void tgi_llvm_control_begin(tgi_llvm_entry *n)
         n->controls[i].counter = LLVMBuildAlloca(n->k.b, program->i64, "");
         has_loop = true;
     }
-    if (!has_loop)
+    if (!has_loop && !loops->row_blocks.n)
         return;
     n->k.table = copy_table(n, n->k.table);
     for (size_t i = 0; i < loops->controls.n; i++)

@@ -3,9 +3,8 @@
  * llvm_entry.c - the entry of a program (entry_abi.h): its steps, executed by
  * every thread of the team.
  *
- * The items of a kernel are divided among as many threads as have enough work
- * (work_share.h). Straight-line kernels are emitted in the entry itself, for
- * thread 0.
+ * Kernels and barriers are steps of llvm_kernel_step.c. Straight-line kernels
+ * are emitted in the entry itself, for thread 0.
  *
  * All threads must agree on whether the call returns at a step. A thread that
  * is ahead may record a failure before another one reaches the step; so a step
@@ -21,107 +20,10 @@
 #include "llvm/emit/llvm_store_forwarding.h"
 #include "llvm/emit/llvm_target.h"
 #include "llvm/kernel/llvm_kernel.h"
+#include "llvm/llvm_kernel_step.h"
 #include "llvm/straightline/llvm_straightline.h"
 
 #include <string.h>
-
-/* -- Dividing work items --------------------------------------------------- */
-
-typedef struct item_range {
-    LLVMValueRef begin, end;
-} item_range;
-
-static LLVMValueRef extent_value(tgi_llvm_entry *n,
-                                 const tgi_kernel_loops *loops, int axis)
-{
-    return tgi_llvm_frame_dim(n->k.program, n->frame, loops->extent[axis]);
-}
-
-static LLVMValueRef n_items_of(tgi_llvm_entry *n, const tgi_kernel_loops *loops)
-{
-    const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef items = tgi_llvm_const_i64(program, 1);
-    for (int axis = 0; axis <= loops->n_outer; axis++)
-        if (loops->schedule->item_extent[axis])
-            items = tgi_llvm_mul(
-                program, items,
-                tgi_llvm_ceil_div(program, extent_value(n, loops, axis),
-                                  loops->schedule->item_extent[axis]));
-    return items;
-}
-
-/* Extent of a work item along an axis, at most `max`; 0: the whole axis. */
-static LLVMValueRef item_length(tgi_llvm_entry *n,
-                                const tgi_kernel_loops *loops, int axis,
-                                int64_t max)
-{
-    LLVMValueRef all = extent_value(n, loops, axis);
-    return max ? tgi_llvm_min(n->k.program, all,
-                              tgi_llvm_const_i64(n->k.program, max))
-               : all;
-}
-
-/* Picoseconds of a work item. */
-static LLVMValueRef item_cost(tgi_llvm_entry *n, const tgi_kernel_loops *loops)
-{
-    const tgi_llvm_program *program = n->k.program;
-    const int inner = loops->n_outer;
-    LLVMValueRef length = item_length(
-        n, loops, inner,
-        loops->schedule->split_block ? loops->schedule->split_block
-                                     : loops->schedule->item_extent[inner]);
-    LLVMValueRef cost = tgi_llvm_mul(
-        program, length,
-        tgi_llvm_const_i64(program, loops->schedule->cost.element));
-    if (!loops->schedule->item_extent[inner]) /* else a point has many items */
-        cost = tgi_llvm_add(
-            program, cost,
-            tgi_llvm_const_i64(program, loops->schedule->cost.point));
-    for (int axis = 0; axis < inner; axis++)
-        if (loops->schedule->item_extent[axis] > 1)
-            cost =
-                tgi_llvm_mul(program, cost,
-                             item_length(n, loops, axis,
-                                         loops->schedule->item_extent[axis]));
-    return cost;
-}
-
-static item_range emit_share_call(tgi_llvm_entry *n, LLVMValueRef items,
-                                  LLVMValueRef cost)
-{
-    const tgi_llvm_program *program = n->k.program;
-    LLVMBuilderRef b = n->k.b;
-    LLVMTypeRef i64 = program->i64;
-    LLVMTypeRef members[] = {i64, i64};
-    LLVMTypeRef parameters[] = {program->pointer, i64, i64, i64, i64};
-    LLVMTypeRef type = LLVMFunctionType(
-        LLVMStructTypeInContext(n->k.e->context, members, 2, false), parameters,
-        5, false);
-    LLVMValueRef arguments[] = {n->frame, n->thread, n->n_threads, items, cost};
-    LLVMValueRef range = LLVMBuildCall2(
-        b, type, tgi_llvm_frame_load(program, n->frame, TGI_FRAME_SHARE),
-        arguments, 5, "");
-    return (item_range){LLVMBuildExtractValue(b, range, 0, ""),
-                        LLVMBuildExtractValue(b, range, 1, "")};
-}
-
-/* The thread's items of a kernel. A single item belongs to thread 0. */
-static item_range thread_share(tgi_llvm_entry *n, uint32_t number)
-{
-    const tgi_llvm_program *program = n->k.program;
-    const tgi_kernel_loops *loops = program->loops->kernels.data[number];
-    LLVMValueRef items = n_items_of(n, loops);
-    int64_t n_items;
-    if (tgi_llvm_is_const_i64(items, &n_items) && n_items == 1)
-        return (item_range){n->thread, items};
-    tgi_llvm_branch team;
-    tgi_llvm_branch_begin(&n->k, &team, n->is_team);
-    const item_range share = emit_share_call(n, items, item_cost(n, loops));
-    tgi_llvm_branch_end(&n->k, &team);
-    return (item_range){tgi_llvm_branch_value(&n->k, &team, share.begin,
-                                              tgi_llvm_const_i64(program, 0)),
-                        tgi_llvm_branch_value(&n->k, &team, share.end, items)};
-}
 
 /* -- Steps ----------------------------------------------------------------- */
 
@@ -131,75 +33,6 @@ static bool is_straightline(const tgi_llvm_entry *n, size_t at)
     const tgi_kernel_loops *kernel =
         at < loops->steps.n ? tgi_loops_kernel_at(loops, at) : NULL;
     return kernel && kernel->is_straightline;
-}
-
-/* True if the memoised results of a kernel must be recomputed. */
-static LLVMValueRef memo_is_stale(tgi_llvm_entry *n, tgi_memo_id memo)
-{
-    const tgi_llvm_program *program = n->k.program;
-    LLVMValueRef at = tgi_llvm_const_i64(program, tgi_memo_id_index(memo));
-    LLVMValueRef is_unchanged =
-        LLVMBuildLoad2(n->k.b, program->i64,
-                       LLVMBuildGEP2(n->k.b, program->i64,
-                                     tgi_llvm_frame_load(program, n->frame,
-                                                         TGI_FRAME_UNCHANGED),
-                                     &at, 1, ""),
-                       "");
-    return LLVMBuildICmp(n->k.b, LLVMIntEQ, is_unchanged,
-                         tgi_llvm_const_i64(program, 0), "");
-}
-
-/*
- * Calls frame->step_done, if it is set, for the current step. Without a profile
- * this is a load and a branch that is never taken, about 0.3 ns; the call
- * itself is out of the way. So profiled runs need no second compile. A program
- * with one kernel has no hooks: the call is timed as a whole.
- */
-static void emit_step_hook(tgi_llvm_entry *n)
-{
-    const tgi_llvm_program *program = n->k.program;
-    if (!program->has_step_hooks)
-        return;
-    LLVMTypeRef parameters[] = {program->pointer, program->i64, program->i64};
-    LLVMTypeRef type =
-        LLVMFunctionType(program->void_type, parameters, 3, false);
-    LLVMValueRef hook =
-        tgi_llvm_frame_load(program, n->frame, TGI_FRAME_STEP_DONE);
-    tgi_llvm_branch branch;
-    tgi_llvm_branch_begin(&n->k, &branch,
-                          LLVMBuildIsNotNull(n->k.b, hook, ""));
-    tgi_llvm_branch_is_unlikely(&branch);
-    LLVMValueRef arguments[] = {n->frame, n->thread,
-                                tgi_llvm_const_i64(program, (int64_t)n->step)};
-    LLVMBuildCall2(n->k.b, type, hook, arguments, 3, "");
-    tgi_llvm_branch_end(&n->k, &branch);
-}
-
-static void emit_kernel_call(tgi_llvm_entry *n, uint32_t number)
-{
-    tgi_llvm_program *program = n->k.program;
-    const item_range share = thread_share(n, number);
-    tgi_llvm_branch any;
-    tgi_llvm_branch_begin(
-        &n->k, &any,
-        LLVMBuildICmp(n->k.b, LLVMIntSLT, share.begin, share.end, ""));
-    LLVMValueRef arguments[] = {n->frame, n->k.table, share.begin, share.end,
-                                n->thread};
-    LLVMBuildCall2(n->k.b, program->kernel_type, n->kernels[number], arguments,
-                   5, "");
-    tgi_llvm_branch_end(&n->k, &any);
-}
-
-static void emit_kernel_step(tgi_llvm_entry *n, uint32_t number)
-{
-    const tgi_memo_id memo = n->k.program->loops->kernels.data[number]->memo;
-    tgi_llvm_branch branch;
-    if (!tgi_memo_id_is_none(memo))
-        tgi_llvm_branch_begin(&n->k, &branch, memo_is_stale(n, memo));
-    emit_kernel_call(n, number);
-    emit_step_hook(n); /* not if the kernel is skipped */
-    if (!tgi_memo_id_is_none(memo))
-        tgi_llvm_branch_end(&n->k, &branch);
 }
 
 /* Emits the straight-line group at step `at`; returns the step after it. */
@@ -234,20 +67,6 @@ static size_t emit_straightline_loop(tgi_llvm_entry *n, size_t at)
     at = tgi_llvm_straightline_loop_emit(&n->k, at);
     tgi_llvm_branch_end(&n->k, &first);
     return at;
-}
-
-void tgi_llvm_barrier_emit(tgi_llvm_entry *n)
-{
-    tgi_llvm_program *program = n->k.program;
-    LLVMTypeRef type =
-        LLVMFunctionType(program->void_type, &program->pointer, 1, false);
-    tgi_llvm_branch branch;
-    tgi_llvm_branch_begin(&n->k, &branch, n->is_team);
-    LLVMBuildCall2(n->k.b, type,
-                   tgi_llvm_frame_load(program, n->frame, TGI_FRAME_BARRIER),
-                   &n->frame, 1, "");
-    emit_step_hook(n);
-    tgi_llvm_branch_end(&n->k, &branch);
 }
 
 static void emit_host_step(tgi_llvm_entry *n, uint32_t number)
@@ -355,6 +174,8 @@ static const tgi_site_chain *step_site(const tgi_loops *loops,
     }
     case TGI_STEP_BARRIER:
     case TGI_STEP_RETURN_IF_FAILED:
+    case TGI_STEP_ROWS:
+    case TGI_STEP_ROWS_END:
         return NULL;
     case TGI_STEP_LOOP:
     case TGI_STEP_TEST:
@@ -377,7 +198,8 @@ static bool has_lines(const tgi_loops *loops)
         const int kind = loops->steps.data[i].kind;
         if (kernel
                 ? kernel->is_straightline
-                : kind != TGI_STEP_BARRIER && kind != TGI_STEP_RETURN_IF_FAILED)
+                : kind != TGI_STEP_BARRIER && kind != TGI_STEP_RETURN_IF_FAILED &&
+                      kind != TGI_STEP_ROWS && kind != TGI_STEP_ROWS_END)
             return true;
     }
     return false;
@@ -395,18 +217,18 @@ static void emit_all_steps(tgi_llvm_entry *n)
         tgi_llvm_debug_set(program, step_site(loops, step));
         if (is_straightline(n, i)) {
             i = emit_straightline_group(n, i) - 1;
-            emit_step_hook(n);
+            tgi_llvm_step_hook_emit(n);
             continue;
         }
         if (step->kind == TGI_STEP_LOOP &&
             tgi_loops_control(loops, step->control)->is_straightline) {
             i = emit_straightline_loop(n, i) - 1;
-            emit_step_hook(n);
+            tgi_llvm_step_hook_emit(n);
             continue;
         }
         switch ((tgi_loop_step_kind)step->kind) {
         case TGI_STEP_RUN:
-            emit_kernel_step(n, tgi_kernel_id_index(step->kernel));
+            tgi_llvm_kernel_step_emit(n, tgi_kernel_id_index(step->kernel));
             break;
         case TGI_STEP_BARRIER:
             tgi_llvm_barrier_emit(n);
@@ -419,8 +241,13 @@ static void emit_all_steps(tgi_llvm_entry *n)
             break;
         case TGI_STEP_HOST:
             emit_host_step(n, tgi_host_id_index(step->host));
-            emit_step_hook(n);
+            tgi_llvm_step_hook_emit(n);
             has_host = true;
+            break;
+        case TGI_STEP_ROWS:
+            i = tgi_llvm_row_blocks_emit(n, i) - 1;
+            break;
+        case TGI_STEP_ROWS_END:
             break;
         case TGI_STEP_LOOP:
         case TGI_STEP_TEST:
@@ -455,6 +282,7 @@ static void define_body(tgi_llvm_entry *n)
     n->is_team = LLVMBuildICmp(n->k.b, LLVMIntSGT, n->n_threads,
                                tgi_llvm_const_i64(program, 1), "");
     tgi_llvm_control_begin(n);
+    tgi_llvm_kernel_steps_begin(n);
     emit_all_steps(n);
     LLVMBuildBr(n->k.b, n->done);
     LLVMPositionBuilderAtEnd(n->k.b, n->failed);

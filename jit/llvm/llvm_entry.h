@@ -29,13 +29,37 @@ typedef struct tgi_llvm_entry {
     LLVMValueRef *moved;        /* scratch, by buffer */
     size_t *step_of_failure;    /* see failure_step */
     size_t step;                /* being emitted */
+    /* Functions that steps call (llvm_kernel_step.c); NULL: not defined. */
+    LLVMValueRef kernel_function, barrier_function;
+    LLVMValueRef twin_table; /* of buffers, for kernels that have a twin */
 } tgi_llvm_entry;
+
+/* Work items: begin … end - 1. */
+typedef struct tgi_llvm_item_range {
+    LLVMValueRef begin, end;
+} tgi_llvm_item_range;
+
+/* -- llvm_share.c ---------------------------------------------------------- */
+
+/* Work items of a kernel along the axes from first_axis on. */
+LLVMValueRef tgi_llvm_n_items(tgi_llvm_entry *n, const tgi_kernel_loops *loops,
+                              int first_axis);
+/* Picoseconds of a work item. */
+LLVMValueRef tgi_llvm_item_cost(tgi_llvm_entry *n,
+                                const tgi_kernel_loops *loops);
+/* The thread's part of some items. A single one belongs to thread 0. */
+tgi_llvm_item_range tgi_llvm_share(tgi_llvm_entry *n, LLVMValueRef items,
+                                   LLVMValueRef cost);
+
+/* -- llvm_row_blocks.c ----------------------------------------------------- */
+
+/* Emits the row blocks at step `at`, a ROWS; returns the step after them. */
+size_t tgi_llvm_row_blocks_emit(tgi_llvm_entry *n, size_t at);
+
+/* -- Other files ----------------------------------------------------------- */
 
 /* An i1: true in thread 0. */
 LLVMValueRef tgi_llvm_is_thread_zero(tgi_llvm_entry *n);
-
-/* Calls the barrier of the frame if there are several threads. */
-void tgi_llvm_barrier_emit(tgi_llvm_entry *n);
 
 /* At the beginning of the entry: creates the thread's table of buffers, and the
    counters of loops. */

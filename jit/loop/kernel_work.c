@@ -132,9 +132,9 @@ tgi_kernel_work tgi_kernel_work_of(const tgi_loops *loops,
         const uint32_t buffer =
             tgi_buffer_id_index(k->accesses.data[i].buffer);
         const uint8_t place = loops->buffers.data[buffer].place;
-        /* Scratch rows and values in registers stay in the core. */
+        /* Scratch rows, row blocks and values in registers stay in the core. */
         if (is_repeated(k, i) || place == TGI_PLACE_SCRATCH ||
-            place == TGI_PLACE_SSA)
+            place == TGI_PLACE_BLOCK || place == TGI_PLACE_SSA)
             continue;
         work.bytes +=
             moved_bytes(loops, k, d, values, sizes, buffer, false) +

@@ -11,6 +11,9 @@
  *                 straight-line either, because these need fewer barriers
  *   schedule      decides how kernels run, not what they compute; their bodies
  *                 and accesses are final
+ *   row-blocks    needs the work items of schedules; after in-place, which may
+ *                 move a value into memory that is not of this call
+ *   share         after it: equal code needs equal schedules
  *   plan          last: the memory plan needs final steps and places
  */
 #include "loop/loop_pass.h"

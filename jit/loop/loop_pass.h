@@ -18,6 +18,8 @@
     OPTIONAL(in_place, "in-place", "reuse operands that die in a kernel") \
     OPTIONAL(group, "group", "select straight-line code") \
     REQUIRED(schedule, "schedule", "choose how kernels run") \
+    OPTIONAL(row_blocks, "row-blocks", "run kernels by blocks of rows") \
+    OPTIONAL(share, "share", "find kernels with equal code") \
     REQUIRED(plan, "plan", "find live ranges for the memory plan")
 
 #define TGI_LOOP_PASS_NUMBER(function, name, doc) TGI_LOOP_PASS_##function,
@@ -54,7 +56,7 @@ extern const tgi_loop_pass tgi_loop_passes[TGI_N_LOOP_PASSES];
 
 tgi_loop_pass_run tgi_loop_pass_fuse, tgi_loop_pass_elide_copies,
     tgi_loop_pass_in_place, tgi_loop_pass_group, tgi_loop_pass_schedule,
-    tgi_loop_pass_plan;
+    tgi_loop_pass_row_blocks, tgi_loop_pass_share, tgi_loop_pass_plan;
 
 typedef struct tgi_loop_pass_options {
     const tgi_log *log;  /* or NULL */

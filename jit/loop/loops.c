@@ -58,6 +58,7 @@ void tgi_loops_destroy(tgi_loops *loops)
     tgi_vec_deinit(&loops->hosts);
     tgi_vec_deinit(&loops->runtime_checks);
     tgi_vec_deinit(&loops->controls);
+    tgi_vec_deinit(&loops->row_blocks);
     tgi_vec_deinit(&loops->memo_params);
     tgi_arena_deinit(&loops->arena);
     tgi_dims_release(loops->dims);
@@ -105,7 +106,8 @@ bool tgi_loops_may_write_and_fail(const tgi_loops *loops, tgi_buffer_id buffer)
             has_checked = false;
             if (is_written)
                 return true;
-        } else if (kind != TGI_STEP_BARRIER) {
+        } else if (kind != TGI_STEP_BARRIER && kind != TGI_STEP_ROWS &&
+                   kind != TGI_STEP_ROWS_END) {
             return true;
         }
     }
@@ -128,6 +130,18 @@ size_t tgi_loops_end_of_unit(const tgi_loops *loops, size_t step)
             break;
     }
     return step;
+}
+
+bool tgi_loops_have_starts(const tgi_loops *loops)
+{
+    for (size_t i = 0; i < loops->hosts.n; i++) {
+        const tgi_host_step *step = &loops->hosts.data[i];
+        const tgi_node *node = tgi_graph_node(step->graph, step->node);
+        if (node->op == TGI_OP_HOST &&
+            ((const tgi_attr_host *)node->attr)->is_start)
+            return true;
+    }
+    return false;
 }
 
 bool tgi_loops_are_single(const tgi_loops *loops)

@@ -47,6 +47,7 @@ TGI_DEFINE_ID(tgi_buffer_id);    /* into tgi_loops.buffers */
 TGI_DEFINE_ID(tgi_kernel_id);    /* into tgi_loops.kernels */
 TGI_DEFINE_ID(tgi_control_id);   /* into tgi_loops.controls */
 TGI_DEFINE_ID(tgi_host_id);      /* into tgi_loops.hosts */
+TGI_DEFINE_ID(tgi_rows_id);      /* into tgi_loops.row_blocks */
 TGI_DEFINE_ID(tgi_memo_id);      /* into tgi_loops.memo_params */
 TGI_DEFINE_ID(tgi_stack_set_id); /* one of tgi_loops.n_stack_sets */
 
@@ -59,6 +60,7 @@ typedef enum tgi_place {
     TGI_PLACE_TEMP,     /* temporary memory of the call */
     TGI_PLACE_SCRATCH,  /* per-thread memory, at thread * size (rounded up to
                            TGI_BUFFER_ALIGN) */
+    TGI_PLACE_BLOCK,    /* per-thread memory for the rows of a row block */
     TGI_PLACE_SSA,      /* no memory: SSA values of one straight-line group */
     TGI_PLACE_COUNTER,  /* finished iterations of a loop: an i64 per thread */
     TGI_PLACE_STACK     /* an unbounded stack of stack set `index`; its
@@ -77,7 +79,7 @@ typedef struct tgi_loop_buffer {
     bool is_pinned;
     tgi_ref node;           /* whose value it holds, or 0 … */
     const tgi_graph *graph; /* … in this graph */
-    tgi_dim count; /* elements (SCRATCH: per thread; STACK: per slice) */
+    tgi_dim count; /* elements (SCRATCH, BLOCK: per thread; STACK: per slice) */
     /* Live range in epochs, the intervals between barriers. */
     bool is_used;
     uint32_t first_epoch, last_epoch; /* inclusive, if is_used */
@@ -255,11 +257,11 @@ typedef struct tgi_reduction {
 
 /*
  * Tests inst `value` (bool, level INNER) at every element. If it is false,
- * run-time check `number` of the program has failed at index `position` (an
- * i64 inst).
+ * run-time check `number` of the program has failed at position `position` (an
+ * i64 inst), where the index is `index` (an integer inst).
  */
 typedef struct tgi_loop_check {
-    uint32_t value, position;
+    uint32_t value, position, index;
     uint32_t number;
     uint16_t phase;
 } tgi_loop_check;
@@ -294,8 +296,14 @@ typedef struct tgi_kernel_loops {
     const tg_site *sites;
     uint32_t n_sites;
     const tgi_site_chain *main_site; /* sites[0], with its calls; or NULL */
+    /* The row blocks that it is in, or none: they fix its work items. */
+    tgi_rows_id rows;
     /* How it runs (jit/schedule); NULL: not chosen yet. */
     struct tgi_schedule *schedule;
+    /* An earlier kernel whose code this one runs, on the buffers that it
+       accesses where that one accesses its own; or none. Accesses and offset
+       tables correspond by number. */
+    tgi_kernel_id twin;
 } tgi_kernel_loops;
 
 static inline int tgi_kernel_dtype(const tgi_kernel_loops *k, uint32_t inst)
@@ -333,6 +341,9 @@ typedef enum tgi_loop_step_kind {
                                   a barrier */
     TGI_STEP_HOST,             /* frame->host(frame, index of `host`); between
                                   two barriers */
+    TGI_STEP_ROWS,             /* runs the kernels up to ROWS_END by row
+                                  blocks */
+    TGI_STEP_ROWS_END,
     TGI_STEP_LOOP,             /* leaves the loop after the last iteration */
     TGI_STEP_TEST,             /* leaves the loop if the test is false */
     TGI_STEP_LOOP_END,         /* jumps back to LOOP */
@@ -346,9 +357,44 @@ typedef struct tgi_loop_step {
     union {
         tgi_kernel_id kernel;   /* RUN */
         tgi_host_id host;       /* HOST */
+        tgi_rows_id rows;       /* ROWS, ROWS_END */
         tgi_control_id control; /* LOOP … SWITCH_END */
     };
 } tgi_loop_step;
+
+/*
+ * Row blocks. The steps between ROWS and ROWS_END are kernels that have rows in
+ * common: a thread runs all of them for a block of rows before the next block,
+ * so that what they share stays in its L2. They need no barriers, because a row
+ * of every buffer that one of them writes is accessed only by the same row of
+ * the others (jit/blocks).
+ *
+ * There are `matrices` times `rows` rows; no block extends over two matrices.
+ * The first n_axes axes of a kernel (the inner one may be the last of them)
+ * count rows, in row-major order: index r of all of them is row r if per_row
+ * and rows_per_index are 1. A row may have several indices, or an index
+ * several rows: those of a block of a split reduction.
+ */
+typedef struct tgi_row_kernel {
+    uint8_t n_axes;
+    tgi_dim per_row;        /* indices of a row */
+    int64_t rows_per_index; /* or rows of an index; one of the two is 1 */
+} tgi_row_kernel;
+
+/* A buffer of place BLOCK: row r of a block is at r * row_elements, rounded
+   down to a cache line for the first row. */
+typedef struct tgi_block_buffer {
+    tgi_buffer_id buffer;
+    tgi_dim row_elements;
+} tgi_block_buffer;
+
+typedef struct tgi_row_blocks {
+    tgi_dim matrices, rows;
+    int64_t block_rows;
+    uint32_t n_kernels, n_buffers;
+    tgi_row_kernel *kernels; /* in the order of the steps; the program … */
+    tgi_block_buffer *buffers; /* … owns both arrays */
+} tgi_row_blocks;
 
 /* A branch or loop. The program owns the arrays. */
 typedef struct tgi_control_flow {
@@ -391,13 +437,12 @@ typedef struct tgi_host_step {
     tgi_buffer_id *buffers; /* owned by the program */
 } tgi_host_step;
 
-/* A check that can fail while the program runs: a gather or scatter, with the
-   buffer of its indices; or a loop with a limit or with stacks, with the
-   buffer of its operand. */
+/* A check that can fail while the program runs: a gather or scatter; or a loop
+   with a limit or with stacks, with the buffer of its operand. */
 typedef struct tgi_runtime_check {
     const tgi_graph *graph;
     tgi_ref node;
-    tgi_buffer_id buffer;
+    tgi_buffer_id buffer; /* of a loop; else none */
 } tgi_runtime_check;
 
 typedef struct tgi_loops {
@@ -411,6 +456,7 @@ typedef struct tgi_loops {
     TGI_VEC(tgi_host_step) hosts;
     TGI_VEC(tgi_runtime_check) runtime_checks;
     TGI_VEC(tgi_control_flow) controls;
+    TGI_VEC(tgi_row_blocks) row_blocks;
     /* Parameter numbers of variables that the program does not write and
        whose packed forms it memoises across calls. */
     TGI_VEC(uint32_t) memo_params;
@@ -460,6 +506,12 @@ static inline tgi_control_flow *tgi_loops_control(const tgi_loops *loops,
                                                   tgi_control_id id)
 {
     return &loops->controls.data[tgi_control_id_index(id)];
+}
+
+static inline tgi_row_blocks *tgi_loops_rows(const tgi_loops *loops,
+                                             tgi_rows_id id)
+{
+    return &loops->row_blocks.data[tgi_rows_id_index(id)];
 }
 
 /* True if the loop itself can fail, apart from the steps in it. */
@@ -519,6 +571,9 @@ size_t tgi_loops_end_of_unit(const tgi_loops *loops, size_t step);
  * step hooks (entry_abi.h): the time of the call is that of the kernel.
  */
 bool tgi_loops_are_single(const tgi_loops *loops);
+
+/* True if a host step is one of tg_host_start: kernels are polled. */
+bool tgi_loops_have_starts(const tgi_loops *loops);
 
 enum { TGI_LOOPS_SOURCE = 1 /* lines and names of the user's program */ };
 

@@ -34,8 +34,9 @@ void tgi_loops_print_buffer(const tgi_loops *loops, tgi_buffer_id buffer,
     static const char letters[] = {
         [TGI_PLACE_PARAM] = 'p',    [TGI_PLACE_RESULT] = 'r',
         [TGI_PLACE_CONSTANT] = 'c', [TGI_PLACE_TEMP] = 't',
-        [TGI_PLACE_SCRATCH] = 's',  [TGI_PLACE_SSA] = 'v',
-        [TGI_PLACE_COUNTER] = 'n',  [TGI_PLACE_STACK] = 'g'};
+        [TGI_PLACE_SCRATCH] = 's',  [TGI_PLACE_BLOCK] = 'b',
+        [TGI_PLACE_SSA] = 'v',      [TGI_PLACE_COUNTER] = 'n',
+        [TGI_PLACE_STACK] = 'g'};
     const tgi_loop_buffer *b = tgi_loops_buffer(loops, buffer);
     bool is_numbered =
         b->place == TGI_PLACE_PARAM || b->place == TGI_PLACE_RESULT;
@@ -239,8 +240,9 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
     }
     for (size_t i = 0; i < k->checks.n; i++)
         if (k->checks.data[i].phase == phase)
-            tgi_strbuf_addf(out, "        check #%u %%%u at %%%u\n",
+            tgi_strbuf_addf(out, "        check #%u %%%u of %%%u at %%%u\n",
                             k->checks.data[i].number, k->checks.data[i].value,
+                            k->checks.data[i].index,
                             k->checks.data[i].position);
     for (size_t i = 0; i < k->stores.n; i++) {
         const tgi_loop_store *store = &k->stores.data[i];
@@ -275,6 +277,9 @@ void tgi_loops_print_kernel(const tgi_loops *loops, const tgi_kernel_loops *k,
     if (!tgi_memo_id_is_none(k->memo))
         tgi_strbuf_addf(out, ", memoised for p%u",
                         loops->memo_params.data[tgi_memo_id_index(k->memo)]);
+    if (!tgi_kernel_id_is_none(k->twin))
+        tgi_strbuf_addf(out, ", code of %s",
+                        tgi_loops_kernel(loops, k->twin)->name);
     tgi_strbuf_add(out, "\n");
     for (unsigned phase = 0; phase < k->n_phases; phase++)
         print_phase(loops, k, phase, flags, out);
@@ -325,6 +330,19 @@ static void print_control(const tgi_loops *loops, const tgi_loop_step *step,
     tgi_strbuf_add(out, "\n");
 }
 
+static void print_rows(const tgi_loops *loops, const tgi_row_blocks *rows,
+                       tgi_strbuf *out)
+{
+    tgi_strbuf_addf(out, "row blocks of %lld of ",
+                    (long long)rows->block_rows);
+    tgi_dim_print(loops->dims, rows->rows, out);
+    if (rows->matrices != 1) {
+        tgi_strbuf_add(out, ", in each of ");
+        tgi_dim_print(loops->dims, rows->matrices, out);
+    }
+    tgi_strbuf_add(out, "\n");
+}
+
 void tgi_loops_print_step(const tgi_loops *loops, size_t number,
                           tgi_strbuf *out)
 {
@@ -342,6 +360,12 @@ void tgi_loops_print_step(const tgi_loops *loops, size_t number,
         break;
     case TGI_STEP_HOST:
         tgi_strbuf_addf(out, "host %u\n", tgi_host_id_index(step->host));
+        break;
+    case TGI_STEP_ROWS:
+        print_rows(loops, tgi_loops_rows(loops, step->rows), out);
+        break;
+    case TGI_STEP_ROWS_END:
+        tgi_strbuf_add(out, "end row blocks\n");
         break;
     case TGI_STEP_LOOP:
     case TGI_STEP_TEST:
@@ -362,6 +386,7 @@ void tgi_loops_print(const tgi_loops *loops, unsigned flags, tgi_strbuf *out)
         [TGI_PLACE_CONSTANT] = "constant",
         [TGI_PLACE_TEMP] = "temporary",
         [TGI_PLACE_SCRATCH] = "scratch",
+        [TGI_PLACE_BLOCK] = "row block",
         [TGI_PLACE_SSA] = "SSA values",
         [TGI_PLACE_COUNTER] = "counter",
         [TGI_PLACE_STACK] = "stack, per slice"};

@@ -303,6 +303,9 @@ static tg_status verify_check(const tgi_loops *loops, const tgi_kernel_loops *k,
             i);
     REQUIRE(tgi_kernel_dtype(k, check->position) == TG_I64,
             "check position is not i64", i);
+    TGI_TRY(verify_use(k, check->index, TGI_LEVEL_INNER, check->phase, i));
+    REQUIRE(tgi_dtype_is(tgi_kernel_dtype(k, check->index), TGI_CLASS_INT),
+            "check index is not an integer", i);
     return TG_OK;
 }
 
@@ -373,6 +376,44 @@ static tg_status verify_groups(const tgi_loops *loops)
     return status;
 }
 
+/* A kernel and its twin access corresponding buffers: equal ones where the twin
+   accesses equal ones. */
+static tg_status verify_pair(const tgi_loops *loops, const tgi_kernel_loops *k,
+                             const tgi_kernel_loops *twin, size_t i)
+{
+    const tgi_buffer_id own = k->accesses.data[i].buffer;
+    const tgi_buffer_id other = twin->accesses.data[i].buffer;
+    const tgi_loop_buffer *a = tgi_loops_buffer(loops, own);
+    const tgi_loop_buffer *b = tgi_loops_buffer(loops, other);
+    REQUIRE(a->dtype == b->dtype && a->count == b->count &&
+                (a->place == TGI_PLACE_SCRATCH) ==
+                    (b->place == TGI_PLACE_SCRATCH) &&
+                a->place != TGI_PLACE_STACK && a->place != TGI_PLACE_SSA,
+            "twin with another kind of buffer", i);
+    for (size_t j = 0; j < i; j++)
+        REQUIRE(tgi_buffer_id_equals(own, k->accesses.data[j].buffer) ==
+                    tgi_buffer_id_equals(other, twin->accesses.data[j].buffer),
+                "twin with other equal buffers", i);
+    return TG_OK;
+}
+
+static tg_status verify_twin(const tgi_loops *loops, const tgi_kernel_loops *k)
+{
+    REQUIRE(k->twin.raw <= loops->kernels.n, "twin out of range", 0);
+    const tgi_kernel_loops *twin = tgi_loops_kernel(loops, k->twin);
+    REQUIRE(twin != k && tgi_kernel_id_is_none(twin->twin) &&
+                !twin->is_straightline && !k->is_straightline &&
+                twin->checks.n == 0 && k->checks.n == 0,
+            "twin without code of its own", 0);
+    REQUIRE(twin->accesses.n == k->accesses.n &&
+                twin->offsets.n == k->offsets.n &&
+                twin->insts.n == k->insts.n && twin->stores.n == k->stores.n,
+            "twin of another size", 0);
+    for (size_t i = 0; i < k->accesses.n; i++)
+        TGI_TRY(verify_pair(loops, k, twin, i));
+    return TG_OK;
+}
+
 static tg_status verify_kernel(const tgi_loops *loops,
                                const tgi_kernel_loops *k)
 {
@@ -400,7 +441,7 @@ static tg_status verify_kernel(const tgi_loops *loops,
             "memo out of range", 0);
     if (k->is_straightline)
         TGI_TRY(verify_straightline(loops, k));
-    return TG_OK;
+    return tgi_kernel_id_is_none(k->twin) ? TG_OK : verify_twin(loops, k);
 }
 
 /* A stack keeps its buffer across iterations. */
@@ -440,6 +481,49 @@ static tg_status verify_end(const tgi_loops *loops, size_t i)
     return TG_OK;
 }
 
+/* Only kernels that are not straight-line are in row blocks, as many as these
+   have maps. */
+static tg_status verify_row_blocks(const tgi_loops *loops, size_t i)
+{
+    const tgi_kernel_loops *k = NULL;
+    const tgi_loop_step *step = &loops->steps.data[i];
+    if (step->kind == TGI_STEP_ROWS_END) {
+        while (i > 0 && loops->steps.data[i - 1].kind == TGI_STEP_RUN)
+            i--;
+        REQUIRE(i > 0 && loops->steps.data[i - 1].kind == TGI_STEP_ROWS,
+                "end of row blocks without a beginning", i);
+        return TG_OK;
+    }
+    REQUIRE(step->rows.raw - 1 < loops->row_blocks.n, "row blocks out of range",
+            i);
+    const tgi_row_blocks *rows = tgi_loops_rows(loops, step->rows);
+    REQUIRE(rows->block_rows > 0 && has_dim(loops, rows->rows) &&
+                has_dim(loops, rows->matrices),
+            "undefined rows of row blocks", i);
+    REQUIRE(i + rows->n_kernels + 1 < loops->steps.n &&
+                loops->steps.data[i + rows->n_kernels + 1].kind ==
+                    TGI_STEP_ROWS_END,
+            "number of kernels in row blocks", i);
+    for (uint32_t j = 0; j < rows->n_kernels; j++) {
+        const tgi_kernel_loops *member = tgi_loops_kernel_at(loops, i + 1 + j);
+        REQUIRE(member && !member->is_straightline &&
+                    tgi_memo_id_is_none(member->memo),
+                "a step in row blocks that is not a kernel of its own", i);
+        REQUIRE(rows->kernels[j].n_axes > 0 &&
+                    rows->kernels[j].n_axes <= member->n_outer + 1 &&
+                    rows->kernels[j].rows_per_index > 0 &&
+                    has_dim(loops, rows->kernels[j].per_row),
+                "rows of a kernel in row blocks", i);
+    }
+    for (uint32_t j = 0; j < rows->n_buffers; j++)
+        REQUIRE(has_buffer(loops, rows->buffers[j].buffer) &&
+                    has_dim(loops, rows->buffers[j].row_elements) &&
+                    tgi_loops_buffer(loops, rows->buffers[j].buffer)->place ==
+                        TGI_PLACE_BLOCK,
+                "buffer of row blocks", i);
+    return TG_OK;
+}
+
 tg_status tgi_loops_verify(const tgi_loops *loops)
 {
     const tgi_kernel_loops *k = NULL;
@@ -456,6 +540,8 @@ tg_status tgi_loops_verify(const tgi_loops *loops)
         if (step->kind >= TGI_STEP_LOOP)
             REQUIRE(step->control.raw - 1 < loops->controls.n,
                     "step operand out of range", i);
+        if (step->kind == TGI_STEP_ROWS || step->kind == TGI_STEP_ROWS_END)
+            TGI_TRY(verify_row_blocks(loops, i));
         TGI_TRY(verify_end(loops, i));
     }
     for (size_t i = 0; i < loops->buffers.n; i++)

@@ -21,8 +21,9 @@
  * that a call that fails leaves its variables as they are.
  *
  * Cost: a test takes one binary search, in the larger class, per write and
- * interval of the smaller one. A class that grows along the program, as by
- * successive updates of one value, is appended to.
+ * interval of the smaller one, and another one where they overlap. A class that
+ * grows along the program, as by successive updates of one value, is appended
+ * to.
  */
 #include "memory/coalesce.h"
 
@@ -31,9 +32,11 @@
 
 typedef struct storage_write {
     uint32_t step;
-    tgi_buffer_id buffer; /* the member */
+    uint32_t store; /* its number in the kernel; NO_STORE: not by a kernel */
     tgi_live_span span;
 } storage_write;
+
+#define NO_STORE UINT32_MAX
 
 struct tgi_storage_class {
     bool is_known; /* the live range and writes have been found */
@@ -83,6 +86,27 @@ tgi_buffer_id tgi_coalescer_find(const tgi_coalescer *c, tgi_buffer_id buffer)
     return root;
 }
 
+/* Adds the stores of a step to a class of one buffer; false when out of
+   memory. */
+static bool add_stores(const tgi_coalescer *c, tgi_storage_class *class,
+                       tgi_buffer_id buffer, const tgi_live_access *access)
+{
+    const tgi_kernel_loops *k = tgi_loops_kernel_at(c->loops, access->step);
+    storage_write write = {access->step, NO_STORE,
+                           tgi_live_span_of(&c->live, access)};
+    if (!k)
+        return tgi_vec_push(&class->writes, write);
+    for (uint32_t i = 0; i < k->stores.n; i++) {
+        const tgi_loop_store *store = &k->stores.data[i];
+        write.store = i;
+        if (tgi_buffer_id_equals(k->accesses.data[store->access].buffer,
+                                 buffer) &&
+            !tgi_vec_push(&class->writes, write))
+            return false;
+    }
+    return true;
+}
+
 /* The class of a root; NULL when out of memory. */
 static tgi_storage_class *class_of(tgi_coalescer *c, tgi_buffer_id root)
 {
@@ -95,10 +119,8 @@ static tgi_storage_class *class_of(tgi_coalescer *c, tgi_buffer_id root)
     for (size_t i = 0; i < list->n && good; i++) {
         tgi_live_access access = list->data[i];
         access.reads = false;
-        const storage_write write = {access.step, root,
-                                     tgi_live_span_of(&c->live, &access)};
         if (access.writes)
-            good = tgi_vec_push(&class->writes, write);
+            good = add_stores(c, class, root, &access);
     }
     class->is_known = good;
     c->is_out_of_memory |= !good;
@@ -122,11 +144,42 @@ static bool add_writes(tgi_storage_class *class, const tgi_storage_class *other)
 
 /* -- Interference ---------------------------------------------------------- */
 
-/* True if a store leaves the element of `other` equal to the stored one; or if
-   it copies within its class, and will be deleted. */
-static bool keeps_equal(const tgi_coalescer *c, const tgi_kernel_loops *k,
+/* The first write of a class at a step or later. */
+static size_t find_write(const tgi_storage_class *class, uint32_t step)
+{
+    size_t first = 0, end = class->writes.n;
+    while (first < end) {
+        const size_t middle = first + (end - first) / 2;
+        if (class->writes.data[middle].step < step)
+            first = middle + 1;
+        else
+            end = middle;
+    }
+    return first;
+}
+
+/* True if the kernel of a step also stores the value of a store to the same
+   element of class `other`. */
+static bool has_twin(const tgi_coalescer *c, uint32_t step,
+                     const tgi_loop_store *store, tgi_buffer_id other)
+{
+    const tgi_kernel_loops *k = tgi_loops_kernel_at(c->loops, step);
+    const tgi_storage_class *class = &c->classes[tgi_buffer_id_index(other)];
+    for (size_t i = find_write(class, step);
+         i < class->writes.n && class->writes.data[i].step == step; i++)
+        if (tgi_stores_are_twins(
+                k, store, &k->stores.data[class->writes.data[i].store]))
+            return true;
+    return false;
+}
+
+/* True if a store of the kernel of a step leaves the element of class `other`
+   equal to the stored one; or if it copies within its class, and will be
+   deleted. */
+static bool keeps_equal(const tgi_coalescer *c, uint32_t step,
                         const tgi_loop_store *store, tgi_buffer_id other)
 {
+    const tgi_kernel_loops *k = tgi_loops_kernel_at(c->loops, step);
     const tgi_access *from = tgi_copy_source(k, store);
     const tgi_buffer_id to = k->accesses.data[store->access].buffer;
     if (from) {
@@ -136,37 +189,27 @@ static bool keeps_equal(const tgi_coalescer *c, const tgi_kernel_loops *k,
              !tgi_buffer_id_equals(from->buffer, to)))
             return true;
     }
-    for (size_t i = 0; i < k->stores.n; i++) {
-        const tgi_loop_store *twin = &k->stores.data[i];
-        if (tgi_buffer_id_equals(tgi_coalescer_of_access(c, k, twin->access),
-                                 other) &&
-            tgi_stores_are_twins(k, store, twin))
-            return true;
-    }
-    return false;
+    return has_twin(c, step, store, other);
 }
 
-/* True if a write makes its buffer differ from `other`. */
+/* True if a write makes its buffer differ from class `other`. */
 static bool makes_differ(const tgi_coalescer *c, const storage_write *write,
                          tgi_buffer_id other)
 {
-    const tgi_kernel_loops *k = tgi_loops_kernel_at(c->loops, write->step);
-    for (size_t i = 0; k && i < k->stores.n; i++) {
-        const tgi_loop_store *store = &k->stores.data[i];
-        if (tgi_buffer_id_equals(k->accesses.data[store->access].buffer,
-                                 write->buffer) &&
-            !keeps_equal(c, k, store, other))
-            return true;
-    }
-    return !k;
+    return write->store == NO_STORE ||
+           !keeps_equal(c, write->step,
+                        &tgi_loops_kernel_at(c->loops, write->step)
+                             ->stores.data[write->store],
+                        other);
 }
 
-/* True if a kernel loads only those elements of `old` that it stores to `new`,
-   before it stores them. */
-static bool updates_in_place(const tgi_coalescer *c, const tgi_kernel_loops *k,
+/* True if the kernel of a step loads only those elements of `old` that it stores
+   to `new`, before it stores them. */
+static bool updates_in_place(const tgi_coalescer *c, uint32_t step,
                              tgi_buffer_id old, tgi_buffer_id new)
 {
-    if (!tgi_kernel_is_single_sweep(k))
+    const tgi_kernel_loops *k = tgi_loops_kernel_at(c->loops, step);
+    if (!k || !tgi_kernel_is_single_sweep(k))
         return false;
     for (size_t j = 0; j < k->stores.n; j++) {
         const tgi_loop_store *store = &k->stores.data[j];
@@ -176,7 +219,7 @@ static bool updates_in_place(const tgi_coalescer *c, const tgi_kernel_loops *k,
         if (!tgi_buffer_id_equals(to, new))
             continue;
         /* Without this copy, another store to the element would be the last. */
-        if (keeps_equal(c, k, store, old))
+        if (keeps_equal(c, step, store, old))
             return false;
         for (size_t i = 1; i < k->insts.n; i++) {
             const tgi_inst *inst = &k->insts.data[i];
@@ -192,19 +235,15 @@ static bool updates_in_place(const tgi_coalescer *c, const tgi_kernel_loops *k,
     return true;
 }
 
-/* True if a write, to a buffer of class `new`, needs separate storage from
-   class `old`, which is live in an interval. */
+/* True if a write to class `new`, which makes it differ from class `old`, needs
+   storage of its own: it overlaps with a live interval of `old`. */
 static bool is_conflict(const tgi_coalescer *c, tgi_buffer_id new,
                         const storage_write *write, tgi_buffer_id old,
                         const tgi_live_interval *live)
 {
-    if (!tgi_live_spans_overlap(write->span, live->span) ||
-        !makes_differ(c, write, old))
-        return false;
-    const tgi_kernel_loops *k = tgi_loops_kernel_at(c->loops, write->step);
-    return !k || live->last_step != write->step ||
+    return live->last_step != write->step ||
            live->last_without >= write->span.first ||
-           !updates_in_place(c, k, old, new);
+           !updates_in_place(c, write->step, old, new);
 }
 
 /* True if the write conflicts with class `old`. Searches its intervals. */
@@ -220,6 +259,9 @@ static bool hits_range(tgi_coalescer *c, tgi_buffer_id new,
         else
             end = middle;
     }
+    if (first == range->n || range->data[first].span.first > write->span.last ||
+        !makes_differ(c, write, old))
+        return false;
     for (;
          first < range->n && range->data[first].span.first <= write->span.last;
          first++)
@@ -246,7 +288,9 @@ static bool is_hit(tgi_coalescer *c, tgi_buffer_id new, tgi_buffer_id old,
     for (; first < class->writes.n &&
            2 * c->live.epoch_begin[writes[first].step] <= live->span.last;
          first++)
-        if (is_conflict(c, new, &writes[first], old, live))
+        if (tgi_live_spans_overlap(writes[first].span, live->span) &&
+            makes_differ(c, &writes[first], old) &&
+            is_conflict(c, new, &writes[first], old, live))
             return true;
     return false;
 }

@@ -67,14 +67,15 @@ static tg_status place_buffers(const tgi_loops *loops, const int64_t *sizes,
     for (size_t i = 0; i < n; i++) {
         const tgi_loop_buffer *b = &loops->buffers.data[i];
         const bool is_scratch = b->place == TGI_PLACE_SCRATCH;
-        const bool is_planned = is_scratch || b->place == TGI_PLACE_TEMP;
+        const bool is_of_thread = is_scratch || b->place == TGI_PLACE_BLOCK;
+        const bool is_planned = is_of_thread || b->place == TGI_PLACE_TEMP;
         placed[i] = (tgi_buffer){
             .bytes = is_planned ? sizes[i] : 0,
             .first = is_scratch ? 0 : b->first_epoch,
             .last = is_scratch ? loops->n_epochs : b->last_epoch,
             .param = (uint32_t)i,
             .storage = is_planned ? TGI_STORAGE_TEMPORARY : TGI_STORAGE_FIXED};
-        if (is_scratch) {
+        if (is_of_thread) {
             const int64_t each =
                 (sizes[i] + TGI_BUFFER_ALIGN - 1) & -(int64_t)TGI_BUFFER_ALIGN;
             if (!tgi_checked_mul(each, n_threads, &placed[i].bytes))
@@ -106,21 +107,35 @@ tg_status tgi_plan_memory(const tgi_loops *loops, const int64_t *sizes,
 
 /* -- Threads --------------------------------------------------------------- */
 
+static double kernel_work(const tgi_kernel_loops *k, const int64_t *values)
+{
+    const tgi_kernel_cost *cost = &k->schedule->cost;
+    double points = 1;
+    for (int axis = 0; axis < k->n_outer; axis++)
+        points *= (double)tgi_dim_value(k->extent[axis], values);
+    return points *
+           ((double)cost->point +
+            (double)cost->element *
+                (double)tgi_dim_value(k->extent[k->n_outer], values));
+}
+
+static int64_t limit_work(double work)
+{
+    return work < 1e15 ? (int64_t)work : (int64_t)1e15;
+}
+
 int64_t tgi_plan_work(const tgi_loops *loops, const int64_t *values)
 {
     double work = 0;
-    for (size_t i = 0; i < loops->kernels.n; i++) {
-        const tgi_kernel_loops *k = loops->kernels.data[i];
-        const tgi_kernel_cost *cost = &k->schedule->cost;
-        double points = 1;
-        for (int axis = 0; axis < k->n_outer; axis++)
-            points *= (double)tgi_dim_value(k->extent[axis], values);
-        work +=
-            points * ((double)cost->point +
-                      (double)cost->element *
-                          (double)tgi_dim_value(k->extent[k->n_outer], values));
-    }
-    return work < 1e15 ? (int64_t)work : (int64_t)1e15;
+    for (size_t i = 0; i < loops->kernels.n; i++)
+        work += kernel_work(loops->kernels.data[i], values);
+    return limit_work(work);
+}
+
+int64_t tgi_plan_kernel_work(const tgi_kernel_loops *kernel,
+                             const int64_t *values)
+{
+    return limit_work(kernel_work(kernel, values));
 }
 
 int tgi_plan_threads(int64_t work, int64_t grain, int max)
@@ -135,7 +150,8 @@ int tgi_plan_threads(int64_t work, int64_t grain, int max)
 
 static bool is_in_arena(const tgi_loop_buffer *b)
 {
-    return b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_SCRATCH;
+    return b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_SCRATCH ||
+           b->place == TGI_PLACE_BLOCK;
 }
 
 /* True if the sizes of all temporaries are known. */

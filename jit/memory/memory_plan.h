@@ -32,6 +32,8 @@ tg_status tgi_plan_memory(const tgi_loops *loops, const int64_t *sizes,
 /* Estimated picoseconds of all kernels on one thread, by the costs of their
    schedules. */
 int64_t tgi_plan_work(const tgi_loops *loops, const int64_t *values);
+int64_t tgi_plan_kernel_work(const tgi_kernel_loops *kernel,
+                             const int64_t *values);
 
 /* The number of threads for so many picoseconds of work: one per `grain` of it,
    at most `max`. */

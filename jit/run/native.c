@@ -154,6 +154,21 @@ static tg_status prepare_host_calls(tgi_native *native)
     return TG_OK;
 }
 
+/* Of work items between two polls, in picoseconds. */
+enum { POLLED_PS = 25000000 };
+
+/* frame->poll. */
+static int64_t poll_items(tgi_frame *frame, int64_t thread, int64_t begin,
+                          int64_t end, int64_t item_cost)
+{
+    tgi_native *native = frame->user;
+    if (thread != 0 || !native->poller.function)
+        return end;
+    tgi_host_poller_poll(&native->poller);
+    const int64_t n = item_cost > 0 ? POLLED_PS / item_cost : POLLED_PS;
+    return end - begin > n + 1 ? begin + n + 1 : end;
+}
+
 /* frame->host. */
 static int32_t run_host_step(tgi_frame *frame, int64_t number)
 {
@@ -162,6 +177,7 @@ static int32_t run_host_step(tgi_frame *frame, int64_t number)
     tg_host_buffer *buffers = native->host_calls[number];
     native->host_status =
         buffers ? call_host(native, step, buffers) : print_step(native, step);
+    frame->poll = native->poller.function ? poll_items : NULL;
     return native->host_status == TG_OK;
 }
 
@@ -173,18 +189,18 @@ static tg_status fail_check(const tgi_native *native)
              .data[native->frame.failed_check - 1];
     const tgi_graph *graph = checked->graph;
     const tgi_node *node = tgi_graph_node(graph, checked->node);
-    const void *data = native->buffers[tgi_buffer_id_index(checked->buffer)];
-    if (node->op == TGI_OP_LOOP)
-        return tgi_loop_limit_fail(node, *(const int64_t *)data);
+    if (node->op == TGI_OP_LOOP) {
+        const size_t operand = tgi_buffer_id_index(checked->buffer);
+        return tgi_loop_limit_fail(node,
+                                   *(const int64_t *)native->buffers[operand]);
+    }
+    /* The index itself is in the frame: the values may be in no buffer. */
     const int64_t axis = *(const int64_t *)node->attr;
-    tgi_view indices =
-        value_view(native, graph, node->inputs[1],
-                   native->buffers[tgi_buffer_id_index(checked->buffer)]);
+    const tgi_view indices = value_view(native, graph, node->inputs[1], NULL);
     const tgi_shape *shape = tgi_graph_shape(graph, node->inputs[0]);
-    int64_t position = native->frame.failed_position;
     return tgi_indices_fail(
-        node, &indices, position,
-        indices.data + position * tgi_dtype_bytes((tg_dtype)indices.dtype),
+        node, &indices, native->frame.failed_position,
+        &native->frame.failed_index,
         tgi_dim_value(shape->dims[axis], native->graph_values));
 }
 
@@ -358,6 +374,7 @@ tg_status tgi_native_create(tgi_program *program, const int64_t *symbols,
     tgi_live_add(TGI_LIVE_NATIVE, 1);
     native->program = tgi_program_retain(program);
     native->options = *options;
+    native->options.host.poller = &native->poller;
     tg_status status = native_init(native, symbols);
     if (status)
         tgi_native_destroy(native);
@@ -552,6 +569,8 @@ static void run_paced(tgi_native *native, tgi_entry *entry)
 static inline tg_status run_entry(tgi_native *native, tgi_entry *entry)
 {
     native->frame.failed_check = 0;
+    native->frame.poll = NULL;
+    native->poller.function = NULL;
     native->host_status = TG_OK;
     if (native->memos)
         compare_memos(native);

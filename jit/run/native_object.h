@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "program.h"
 #include "run/pacer.h"
+#include "runtime/host_poll.h"
 #include "runtime/memory_packing.h"
 #include "runtime/unbounded_stack.h"
 
@@ -35,6 +36,7 @@ struct tgi_native {
     void **results; /* by result: the caller's buffer, or NULL */
     tgi_frame frame;
     tg_status host_status;       /* of the failed host step */
+    tgi_host_poller poller;      /* of the run */
     tgi_arena arena;             /* of host_calls and stacks */
     tg_host_buffer **host_calls; /* by host step; NULL: no HOST node */
     struct memo *memos;          /* by memoised parameter */

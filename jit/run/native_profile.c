@@ -9,7 +9,8 @@
  * call, thread 0 adds up the times of all threads.
  *
  * The time of a kernel is that of its slowest thread. Waits at barriers are
- * attributed to the kernel before the barrier.
+ * attributed to the kernel before the barrier. A kernel in row blocks runs once
+ * per block; all blocks are one run.
  */
 #include "run/native_profile.h"
 
@@ -52,6 +53,9 @@ enum { MAX_SITES = 32 }; /* of a unit */
 
 typedef struct unit_info {
     uint32_t step;
+    /* In row blocks: their number in a run of the unit, each of which calls the
+       hook; else 1. */
+    uint64_t n_blocks;
     tgi_profile_unit description;
     const char *site; /* "file:line", for the timeline; or NULL */
     tgi_kernel_work work;
@@ -189,12 +193,26 @@ static bool describe_unit(const tgi_native *native, tgi_native_profile *p,
     return is_good;
 }
 
+static uint64_t count_blocks(const tgi_native *native,
+                             const tgi_row_blocks *rows)
+{
+    const int64_t n = tgi_dim_value(rows->rows, native->values);
+    return (uint64_t)(tgi_dim_value(rows->matrices, native->values) *
+                      ((n + rows->block_rows - 1) / rows->block_rows));
+}
+
 static bool describe_steps(const tgi_native *native, tgi_native_profile *p)
 {
     const tgi_loops *loops = native->program->loops;
     uint32_t last_unit = NO_UNIT;
+    uint64_t n_blocks = 1;
     size_t end;
     for (size_t i = 0; i < p->n_steps; i = end > i ? end : i + 1) {
+        const tgi_loop_step *step = &loops->steps.data[i];
+        if (step->kind == TGI_STEP_ROWS)
+            n_blocks = count_blocks(native, tgi_loops_rows(loops, step->rows));
+        else if (step->kind == TGI_STEP_ROWS_END)
+            n_blocks = 1;
         end = tgi_loops_end_of_unit(loops, i);
         for (size_t k = i; k < end; k++)
             p->steps[k] = (step_info){STEP_OTHER, NO_UNIT};
@@ -203,10 +221,10 @@ static bool describe_steps(const tgi_native *native, tgi_native_profile *p)
             p->steps[i] = (step_info){STEP_UNIT, last_unit};
             if (!describe_unit(native, p, i, end))
                 return false;
+            p->units[last_unit].n_blocks = n_blocks;
         } else {
-            const uint8_t kind = loops->steps.data[i].kind;
             p->steps[i] = (step_info){
-                kind == TGI_STEP_HOST ? STEP_HOST : STEP_WAIT, last_unit};
+                step->kind == TGI_STEP_HOST ? STEP_HOST : STEP_WAIT, last_unit};
         }
     }
     return true;
@@ -354,16 +372,17 @@ static void profiled_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
         step_done(frame, thread, 0);
 }
 
-/* Adds up the threads' times of a step: the maximum, which it returns, and the
-   sum. */
+/* Adds up the threads' times of a step: the maximum, which it returns, the sum,
+   and how often the step ran on all of them. */
 static const step_time *slowest(const tgi_native_profile *p, size_t step,
-                                uint64_t *out_sum)
+                                uint64_t *out_sum, uint64_t *out_n)
 {
     const step_time *most = &p->threads[0].steps[step];
-    *out_sum = 0;
+    *out_sum = *out_n = 0;
     for (int t = 0; t < p->n_threads; t++) {
         const step_time *time = &p->threads[t].steps[step];
         *out_sum += time->ns;
+        *out_n += time->n;
         if (time->ns > most->ns)
             most = time;
     }
@@ -376,15 +395,19 @@ static const step_time *slowest(const tgi_native_profile *p, size_t step,
  */
 static void sum_up(tgi_native_profile *p, tgi_profile_call *call)
 {
-    uint64_t waits = 0, kernels = 0, slowest_kernels = 0, sum;
+    uint64_t waits = 0, kernels = 0, slowest_kernels = 0, sum, n;
     for (size_t i = 0; i < p->n_units; i++) {
         tgi_profile_sample *s = &p->samples[i];
         const unit_info *unit = &p->units[i];
-        const step_time *most = slowest(p, unit->step, &sum);
+        const step_time *most = slowest(p, unit->step, &sum, &n);
+        const bool has_blocks = unit->n_blocks > 1;
+        const uint64_t n_runs = has_blocks ? n / unit->n_blocks : most->n;
         *s = (tgi_profile_sample){.unit = s->unit,
-                                  .n_runs = most->n,
+                                  .n_runs = n_runs,
                                   .ns = most->ns,
-                                  .min_ns = most->min_ns,
+                                  .min_ns = has_blocks && n_runs
+                                                ? most->ns / n_runs
+                                                : most->min_ns,
                                   .threads_ns = sum,
                                   .bytes = unit->work.bytes,
                                   .flops = unit->work.flops};
@@ -399,7 +422,7 @@ static void sum_up(tgi_native_profile *p, tgi_profile_call *call)
         if (info->role != STEP_WAIT)
             continue;
         waits += ns;
-        (void)slowest(p, i, &sum);
+        (void)slowest(p, i, &sum, &n);
         if (info->unit != NO_UNIT)
             p->samples[info->unit].wait_ns += sum / (uint64_t)p->n_threads;
     }

@@ -9,6 +9,7 @@
 
 #include <math.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/alloc.h"
@@ -24,7 +25,8 @@ enum {
     CHAINS = 12,             /* of fma: latency times ports, or more */
     FMA_ROUNDS = 1 << 15,    /* of CHAINS */
     BANDWIDTH_BYTES = 1 << 25, /* of a round; small arrays are repeated */
-    ROUNDS = 12
+    ROUNDS = 12,
+    MAX_ROUNDS = 5 * ROUNDS
 };
 
 /* -- Loops ----------------------------------------------------------------- */
@@ -115,13 +117,26 @@ static void run_job(tgi_frame *frame, int64_t thread, int64_t n_threads)
         j->best_ns[thread] = ns;
 }
 
-/* The rate of a team whose threads do so much work in a round. */
+static bool have_all_run(const job *j, int n_threads)
+{
+    int n = 0;
+    while (n < n_threads && j->best_ns[n] != UINT64_MAX)
+        n++;
+    return n == n_threads;
+}
+
+/* The rate of a team whose threads do so much work in a round. While other
+   calls use the threads, a team may have fewer than wanted: such rounds are
+   repeated. */
 static double measure(job *j, int n_threads, double work)
 {
     double rate = 0;
     for (int t = 0; t < n_threads; t++)
         j->best_ns[t] = UINT64_MAX;
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0;
+         round < ROUNDS ||
+         (round < MAX_ROUNDS && !have_all_run(j, n_threads));
+         round++)
         tgi_team_run(run_job, &j->frame, n_threads);
     for (int t = 0; t < n_threads; t++)
         rate += 1e9 * work / ((double)j->best_ns[t] + 1);
@@ -141,6 +156,18 @@ static void measure_team(tgi_roof *roof, tgi_roof_team *team, job *j)
             bytes < BANDWIDTH_BYTES ? (int)(BANDWIDTH_BYTES / bytes) : 1;
         team->bandwidth[j->level] =
             measure(j, team->n_threads, 1.5 * bytes * j->n_repetitions);
+    }
+}
+
+/* A team can do what one thread can; a lower rate was disturbed. */
+static void raise_to_one_thread(tgi_roof *roof)
+{
+    const tgi_roof_team *one = &roof->teams[0];
+    for (int t = 1; t < TGI_ROOF_TEAMS; t++) {
+        tgi_roof_team *team = &roof->teams[t];
+        team->flops = fmax(team->flops, one->flops);
+        for (int i = 0; i < TGI_ROOF_LEVELS; i++)
+            team->bandwidth[i] = fmax(team->bandwidth[i], one->bandwidth[i]);
     }
 }
 
@@ -176,6 +203,7 @@ static void measure_roof(void)
         roof.teams[t].n_threads = t ? n_threads : 1;
         measure_team(&roof, &roof.teams[t], &j);
     }
+    raise_to_one_thread(&roof);
     tgi_buffer_free(j.memory, total);
     tgi_free(j.best_ns);
     measured = roof;

@@ -124,9 +124,13 @@ static void run_alone(tgi_entry *entry, tgi_frame *frame)
     entry(frame, 0, 1);
 }
 
+/* Thread 0 polls while it waits; only it may read frame->poll here. */
 static void team_barrier(tgi_frame *frame)
 {
-    tgi_team_wait(frame->team);
+    if (is_in_call && frame->poll)
+        tgi_team_wait_polling(frame->team, frame);
+    else
+        tgi_team_wait(frame->team);
 }
 
 static void run_team(struct tgi_team *team, tgi_entry *entry, tgi_frame *frame,

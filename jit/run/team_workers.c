@@ -79,6 +79,18 @@ void tgi_team_wait(struct tgi_team *team)
         note_preemption(team);
 }
 
+void tgi_team_wait_polling(struct tgi_team *team, tgi_frame *frame)
+{
+    const uint32_t seen = tgi_wait_word_read(&team->passed);
+    if (arrive(team))
+        return;
+    while (tgi_wait_word_read(&team->passed) == seen) {
+        frame->poll(frame, 0, 0, 0, 0);
+        if (team->is_crowded)
+            sched_yield();
+    }
+}
+
 /* -- Workers --------------------------------------------------------------- */
 
 /* Starts the call on the threads that thread `number` releases. */

@@ -76,6 +76,9 @@ void tgi_team_release(struct tgi_team *team);
 /* Returns when all threads of the team have called it. */
 void tgi_team_wait(struct tgi_team *team);
 
+/* The same on thread 0 of a call, which polls while it waits (entry_abi.h). */
+void tgi_team_wait_polling(struct tgi_team *team, tgi_frame *frame);
+
 /* To be called in a forked child, which has no workers. */
 void tgi_workers_forget(void);
 

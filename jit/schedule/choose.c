@@ -58,6 +58,9 @@ static int64_t row_bytes(const tgi_scheduler *r, const tgi_schedule *s)
 static unsigned choose_width(const tgi_scheduler *r, const tgi_schedule *s)
 {
     const unsigned max = r->target->max_vector_bits;
+    const unsigned hint = r->hints->values[TGI_HINT_WIDTH];
+    if (hint)
+        return hint;
     return s->loops->is_straightline || s->tiles.rows ||
                    2 * row_bytes(r, s) <= max / 8
                ? r->target->min_vector_bits
@@ -118,9 +121,11 @@ static bool make_arrays(tgi_arena *arena, tgi_schedule *s)
     return true;
 }
 
-static tg_status choose_kernel(const tgi_scheduler *r, tgi_kernel_loops *kernel)
+static tg_status choose_kernel(const tgi_scheduler *r,
+                               const tgi_kernel_loops *kernel,
+                               tgi_schedule **out_schedule)
 {
-    tgi_schedule *s = tgi_arena_alloc(&r->program->arena, sizeof(*s));
+    tgi_schedule *s = tgi_arena_alloc(r->arena, sizeof(*s));
     if (!s)
         return tgi_error_memory();
     *s = (tgi_schedule){
@@ -134,8 +139,11 @@ static tg_status choose_kernel(const tgi_scheduler *r, tgi_kernel_loops *kernel)
         TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
                  "cannot compile '%s': a COLUMNS kernel without outer axes",
                  r->program->name);
-    if (!make_arrays(&r->program->arena, s) ||
-        (!kernel->is_straightline && !tgi_schedule_choose_tiles(r, s)))
+    const bool tries_tiles =
+        !kernel->is_straightline &&
+        r->hints->values[TGI_HINT_TILES] != TGI_HINT_NO;
+    if (!make_arrays(r->arena, s) ||
+        (tries_tiles && !tgi_schedule_choose_tiles(r, s)))
         return tgi_error_memory();
     s->vector_bits = choose_width(r, s);
     tgi_schedule_find_facts(s);
@@ -148,7 +156,7 @@ static tg_status choose_kernel(const tgi_scheduler *r, tgi_kernel_loops *kernel)
     tgi_schedule_choose_stores(r, s);
     choose_items(s);
     s->cost = tgi_schedule_kernel_cost(s);
-    kernel->schedule = s;
+    *out_schedule = s;
     return TG_OK;
 }
 
@@ -166,21 +174,69 @@ static void count_op_uses(tgi_scheduler *r)
     }
 }
 
-tg_status tgi_schedule_choose(tgi_loops *loops, const tgi_target *target)
+static const tgi_schedule_hints no_hints;
+
+/* NULL when out of memory; tgi_free. */
+static tgi_scheduler *create_scheduler(tgi_loops *loops,
+                                       const tgi_target *target)
 {
-    const size_t n = loops->buffers.n + 1;
-    tgi_scheduler *r = tgi_alloc_zero(sizeof(*r) + n);
+    tgi_scheduler *r = tgi_alloc_zero(sizeof(*r) + loops->buffers.n + 1);
     if (!r)
-        return tgi_error_memory();
+        return NULL;
     r->program = loops;
     r->target = target;
+    r->arena = &loops->arena;
+    r->hints = &no_hints;
     r->is_read = (bool *)(r + 1);
     tgi_schedule_find_reads(r);
     count_op_uses(r);
+    return r;
+}
+
+tg_status tgi_schedule_choose(tgi_loops *loops, const tgi_target *target)
+{
+    tgi_scheduler *r = create_scheduler(loops, target);
+    if (!r)
+        return tgi_error_memory();
     tg_status status = TG_OK;
     for (size_t i = 0; !status && i < loops->kernels.n; i++)
-        status = choose_kernel(r, loops->kernels.data[i]);
+        status = choose_kernel(r, loops->kernels.data[i],
+                               &loops->kernels.data[i]->schedule);
     tgi_free(r);
+    return status;
+}
+
+tg_status tgi_schedule_choose_kernel(tgi_loops *loops, const tgi_target *target,
+                                     tgi_kernel_loops *kernel)
+{
+    tgi_scheduler *r = create_scheduler(loops, target);
+    if (!r)
+        return tgi_error_memory();
+    const tg_status status = choose_kernel(r, kernel, &kernel->schedule);
+    tgi_free(r);
+    return status;
+}
+
+tg_status tgi_schedule_choose_hinted(tgi_loops *loops, size_t kernel,
+                                     const tgi_target *target,
+                                     const tgi_schedule_hints *hints,
+                                     tgi_arena *arena)
+{
+    tgi_schedule *s = NULL;
+    if (!tgi_hints_are_valid(hints, target) ||
+        !tgi_rows_id_is_none(loops->kernels.data[kernel]->rows))
+        TGI_FAIL(TG_ERROR_INTERNAL, TGI_NO_SITE, "schedule: invalid hints");
+    tgi_scheduler *r = create_scheduler(loops, target);
+    if (!r)
+        return tgi_error_memory();
+    r->arena = arena;
+    r->hints = hints;
+    tg_status status = choose_kernel(r, loops->kernels.data[kernel], &s);
+    tgi_free(r);
+    if (!status)
+        status = tgi_schedule_verify(s);
+    if (!status)
+        loops->kernels.data[kernel]->schedule = s;
     return status;
 }
 

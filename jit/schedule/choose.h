@@ -14,10 +14,12 @@
  *   choose_tiles.c    transposed tiles
  *   choose_fission.c  loop fission
  *   choose_stores.c   non-temporal stores
+ *   hints.c           the same under hints; which hints are worth a try
  */
 #ifndef TGI_CHOOSE_H
 #define TGI_CHOOSE_H
 
+#include "schedule/hints.h"
 #include "schedule/schedule.h"
 #include "target/target.h"
 
@@ -35,6 +37,8 @@ tg_status tgi_schedule_choose(tgi_loops *loops, const tgi_target *target);
 typedef struct tgi_scheduler {
     tgi_loops *program;
     const tgi_target *target;
+    tgi_arena *arena;                  /* of schedules */
+    const tgi_schedule_hints *hints;   /* of the kernel; never NULL */
     /* By buffer: a kernel, a host step or the next iteration of a loop reads
        it. */
     bool *is_read;

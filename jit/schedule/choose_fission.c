@@ -29,6 +29,13 @@ enum { MIN_FUNCTION_PARTS = 4 };
    lanes of any vector. */
 enum { MAX_SLOTS_BYTES = 16 << 10, MAX_STRIP = 512, MIN_STRIP = TGI_MAX_LANES };
 
+/*
+ * A body of at most this cost is not copied to the stack for its tail, but
+ * emitted again under a mask, if the tail is a large part of the row: a body of
+ * one part gains nothing from fission, except that it is compiled once.
+ */
+enum { MAX_REPEATED_COST = 40, FEW_VECTORS = 32 };
+
 /* -- Legality -------------------------------------------------------------- */
 
 static bool has_unit_stride(const tgi_schedule *s, uint32_t number)
@@ -96,19 +103,21 @@ static bool is_shared_op(const split *p, const tgi_inst *inst, unsigned cost)
 }
 
 /* Assigns insts to parts in order. A part ends where the next inst would exceed
-   MAX_PART_COST. Returns the number of parts. */
+   the greatest cost of one. Returns the number of parts. */
 static uint32_t split_body(split *p)
 {
     unsigned cost = 0;
     uint32_t part = 0;
     bool is_empty = true;
+    const unsigned hint = p->r->hints->values[TGI_HINT_PART_COST];
+    const unsigned max_cost = hint ? hint : MAX_PART_COST;
     for (uint32_t i = 1; i < p->s->loops->insts.n; i++) {
         if (!is_in_parts(p, i))
             continue;
         const unsigned inst_cost = p->s->insts[i].cost;
         const bool shared =
             is_shared_op(p, &p->s->loops->insts.data[i], inst_cost);
-        if (!is_empty && (shared || cost + inst_cost > MAX_PART_COST)) {
+        if (!is_empty && (shared || cost + inst_cost > max_cost)) {
             part++;
             cost = 0;
         }
@@ -195,13 +204,24 @@ static void choose_parts(split *p, tgi_fission *f)
         f->strip /= 2;
 }
 
+/* True if a body with a masked tail is better than one part with a tail on the
+   stack. */
+static bool repeats_body(const tgi_schedule *s, unsigned phase)
+{
+    const tgi_dim extent = s->loops->extent[s->inner];
+    return s->phases[phase].can_mask &&
+           tgi_schedule_body_cost(s, phase) <= MAX_REPEATED_COST &&
+           (!tgi_dim_is_known(extent) ||
+            extent < FEW_VECTORS * tgi_phase_lanes(&s->phases[phase]));
+}
+
 bool tgi_schedule_choose_fission(const tgi_scheduler *r, tgi_schedule *s,
                                  unsigned phase)
 {
     const size_t n = s->loops->insts.n + 1;
     if (s->loops->is_straightline || s->loops->vectors != TGI_ROWS ||
         tgi_schedule_body_cost(s, phase) <= TGI_HEAVY_COST ||
-        !is_legal(s, phase))
+        repeats_body(s, phase) || !is_legal(s, phase))
         return true;
     split p = {.r = r, .s = s, .phase = phase};
     p.last_use = tgi_alloc_zero(n * (2 * sizeof(uint32_t) + sizeof(bool)));

@@ -120,8 +120,11 @@ static tg_status count_all(const tgi_scheduler *r, tgi_schedule *s,
 
 /* -- Lanes ----------------------------------------------------------------- */
 
-static unsigned registers_per_value(const tgi_schedule *s, const phase_stats *c)
+static unsigned registers_per_value(const tgi_scheduler *r,
+                                    const tgi_schedule *s, const phase_stats *c)
 {
+    if (r->hints->values[TGI_HINT_REGISTERS])
+        return r->hints->values[TGI_HINT_REGISTERS];
     /* Wide columns combine floats by the recipe, into one value. */
     if (c->cost > VERY_HEAVY || c->has_args ||
         (c->has_minmax && !s->wide_columns))
@@ -156,10 +159,11 @@ static unsigned limit_to_panels(const tgi_schedule *s, unsigned lanes)
                : panel_width;
 }
 
-static unsigned choose_lanes(const tgi_schedule *s, const phase_stats *c,
-                             bool can_mask, unsigned min_lanes)
+static unsigned choose_lanes(const tgi_scheduler *r, const tgi_schedule *s,
+                             const phase_stats *c, bool can_mask,
+                             unsigned min_lanes)
 {
-    unsigned lanes = registers_per_value(s, c) * lanes_per_register(s, c);
+    unsigned lanes = registers_per_value(r, s, c) * lanes_per_register(s, c);
     if (lanes > TGI_MAX_LANES)
         lanes = TGI_MAX_LANES;
     lanes = limit_to_panels(s, lanes);
@@ -325,7 +329,7 @@ static void choose_row_phase(const tgi_scheduler *r, tgi_schedule *s,
     const unsigned tree = phase->n_reductions ? tree_lanes(s, phase) : 1;
     const unsigned lanes =
         is_second_stage ? 1
-                        : choose_lanes(s, c, phase->can_mask,
+                        : choose_lanes(r, s, c, phase->can_mask,
                                        tree < TGI_MAX_TREE_VECTORS
                                            ? 1
                                            : tree / TGI_MAX_TREE_VECTORS);
@@ -354,8 +358,9 @@ static void add_column_loops(tgi_schedule *s, tgi_phase_schedule *phase,
                             !phase_reduction(s, phase, 0)->combines_blocks &&
                             !is_one_block(s, TGI_BLOCK_ROWS);
     const tgi_dim rows = s->loops->extent[s->inner];
-    const bool is_unrolled =
-        tgi_dim_is_known(rows) && rows <= MAX_UNROLLED_ROWS;
+    const bool is_unrolled = tgi_dim_is_known(rows) &&
+                             rows <= MAX_UNROLLED_ROWS &&
+                             !s->matmul.calls_function;
     phase->accumulators.n_vectors = 1;
     phase->accumulators.is_reassociated = is_exact;
     if (s->matmul.mr) {
@@ -408,11 +413,12 @@ static tg_status choose_columns(const tgi_scheduler *r, tgi_schedule *s,
     }
     unsigned lanes;
     TGI_TRY(tgi_schedule_choose_matmul(r, s, &lanes));
-    if (!lanes && all.cost <= TGI_HEAVY_COST)
+    if (!lanes && all.cost <= TGI_HEAVY_COST &&
+        r->hints->values[TGI_HINT_WIDE_COLUMNS] != TGI_HINT_NO)
         s->wide_columns = tgi_schedule_wide_columns(
             s, MAX_REGISTERS * lanes_per_register(s, &all));
     if (!lanes)
-        lanes = choose_lanes(s, &all, s->phases[0].can_mask, 1);
+        lanes = choose_lanes(r, s, &all, s->phases[0].can_mask, 1);
     for (unsigned i = 0; i < s->loops->n_phases; i++) {
         s->phases[i].can_mask = s->phases[0].can_mask;
         add_column_loops(s, &s->phases[i], &all, lanes);

@@ -32,6 +32,7 @@ enum {
        to 4 % if k is 128. That is acceptable if several matmuls share it. */
     MIN_K = 256,
     MIN_K_SHARED = 128,
+    MIN_COLD_RATIO = 64,
     /* Cost of an epilogue that runs in registers, at most. */
     MAX_REGISTER_EPILOGUE = 6
 };
@@ -216,6 +217,8 @@ static int64_t choose_item_rows(const tgi_scheduler *r, const tgi_schedule *s)
         (tgi_dim_is_known(inner) ? inner : ASSUMED_K) *
         tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype);
     int64_t rows = r->target->l2_bytes / 2 / row_bytes / tile * tile;
+    if (r->hints->values[TGI_HINT_ITEM_ROWS])
+        rows = r->hints->values[TGI_HINT_ITEM_ROWS] * tile;
     if (rows > MAX_MICRO_KERNELS * tile)
         rows = MAX_MICRO_KERNELS * tile;
     const int64_t partials_bytes = tgi_schedule_row_epilogue_bytes(s);
@@ -258,14 +261,18 @@ static bool rows_collide_in_l1(const tgi_schedule *s, const tgi_access *access)
 }
 
 /* True if B is packed on the stack, per k-block. */
-static bool should_pack(const tgi_schedule *s)
+static bool should_pack(const tgi_scheduler *r, const tgi_schedule *s)
 {
     const tgi_dim n = s->loops->extent[s->vector_axis];
     const tgi_dim inner = s->loops->extent[s->inner];
     const tgi_access *access = b_access(s);
     if (s->matmul.transposes_b)
         return true;
-    if (access->panel_width || has_few_rows(s))
+    if (access->panel_width)
+        return false;
+    if (r->hints->values[TGI_HINT_PACKS_B])
+        return r->hints->values[TGI_HINT_PACKS_B] == TGI_HINT_YES;
+    if (has_few_rows(s))
         return false;
     if (!has_fewer_tiles(s, MIN_COLLISION_TILES) &&
         rows_collide_in_l1(s, access))
@@ -371,6 +378,9 @@ static void choose_panels(const tgi_scheduler *r, tgi_schedule *s)
                                     tgi_schedule_matmul_reduction(s)->dtype));
     while (tgi_dim_is_known(n) && n_panels > 1 && n_panels / 2 * nr >= n)
         n_panels /= 2;
+    const unsigned hint = r->hints->values[TGI_HINT_PANELS];
+    if (hint && n_panels > hint)
+        n_panels = hint;
     while (n_panels > 1 && are_too_many_panels(r, s, n_panels))
         n_panels /= 2;
     if (n_panels == 1)
@@ -398,22 +408,53 @@ static bool can_overread(const tgi_schedule *s)
            row.distance >= n && inner % TGI_BLOCK_ROWS != 1;
 }
 
+static bool is_product(const tgi_kernel_loops *kernel)
+{
+    return kernel->vectors == TGI_COLUMNS && kernel->reductions.n == 1 &&
+           kernel->reductions.data[0].op == TGI_OP_MATMUL;
+}
+
 static bool has_several_matmuls(const tgi_loops *loops)
 {
     int n = 0;
+    for (size_t i = 0; i < loops->kernels.n; i++)
+        n += is_product(loops->kernels.data[i]);
+    return n > 1;
+}
+
+/* Multiply-adds of a kernel; INT64_MAX: unknown, or more. */
+static int64_t count_fmas(const tgi_kernel_loops *kernel)
+{
+    int64_t n = 1;
+    for (int axis = 0; axis <= kernel->n_outer; axis++)
+        if (!tgi_dim_is_known(kernel->extent[axis]) ||
+            __builtin_mul_overflow(n, kernel->extent[axis], &n))
+            return INT64_MAX;
+    return n;
+}
+
+/* True if a matmul takes so little of the program's time that the time to
+   compile its code counts more: every kernel runs once, and another product is
+   MIN_COLD_RATIO times as large. */
+static bool is_cold(const tgi_scheduler *r, const tgi_schedule *s)
+{
+    const tgi_loops *loops = r->program;
+    const int64_t own = count_fmas(s->loops);
+    int64_t largest = 0;
     for (size_t i = 0; i < loops->kernels.n; i++) {
         const tgi_kernel_loops *kernel = loops->kernels.data[i];
-        n += kernel->vectors == TGI_COLUMNS && kernel->reductions.n == 1 &&
-             kernel->reductions.data[0].op == TGI_OP_MATMUL;
+        if (is_product(kernel) && count_fmas(kernel) > largest)
+            largest = count_fmas(kernel);
     }
-    return n > 1;
+    return !loops->controls.n && own <= largest / MIN_COLD_RATIO;
 }
 
 static bool has_small_k(const tgi_scheduler *r, const tgi_schedule *s)
 {
     const tgi_dim inner = s->loops->extent[s->inner];
-    return tgi_dim_is_known(inner) &&
-           inner < (has_several_matmuls(r->program) ? MIN_K_SHARED : MIN_K);
+    if (!tgi_dim_is_known(inner) || is_cold(r, s))
+        return false;
+    return inner < (has_several_matmuls(r->program) ? MIN_K_SHARED : MIN_K);
 }
 
 /* True if the micro-kernel can read B only from a packed panel. */
@@ -476,7 +517,7 @@ tg_status tgi_schedule_choose_matmul(const tgi_scheduler *r, tgi_schedule *s,
         s->phases[0].can_mask = are_others_maskable(r, s);
     tgi_schedule_choose_micro_kernel(r, s);
     s->matmul.item_rows = choose_item_rows(r, s);
-    s->matmul.packs_b = should_pack(s);
+    s->matmul.packs_b = should_pack(r, s);
     if (can_have_panels(s))
         choose_panels(r, s);
     describe_micro_kernel(r, s);

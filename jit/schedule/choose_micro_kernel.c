@@ -179,9 +179,15 @@ void tgi_schedule_choose_micro_kernel(const tgi_scheduler *r, tgi_schedule *s)
 {
     s->matmul.prefetched_a_bytes = prefetched_bytes(s, TGI_OPERAND_A);
     s->matmul.prefetched_b_bytes = prefetched_bytes(s, TGI_OPERAND_B);
-    const unsigned max = prefetches(s) ? MAX_PREFETCH_MR : MAX_MR;
+    const unsigned hinted_height = r->hints->values[TGI_HINT_MICRO_HEIGHT];
+    const unsigned hinted_width = r->hints->values[TGI_HINT_MICRO_WIDTH];
+    const unsigned max = hinted_height   ? hinted_height
+                         : prefetches(s) ? MAX_PREFETCH_MR
+                                         : MAX_MR;
     unsigned best_fmas = 0, best_loads = 1;
     for (unsigned bytes = MIN_NR_BYTES; bytes <= MAX_NR_BYTES; bytes *= 2) {
+        if (hinted_width && bytes != hinted_width * MIN_NR_BYTES)
+            continue;
         const unsigned nr = limit_nr(s, bytes);
         const unsigned mr = choose_mr(r, s, nr, max);
         const unsigned width = nr_registers(s, nr);

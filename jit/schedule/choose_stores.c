@@ -66,6 +66,19 @@ static bool is_candidate(const tgi_scheduler *r, const tgi_schedule *s,
            !r->is_read[tgi_buffer_id_index(access->buffer)];
 }
 
+/* The size of a result from which its stores are non-temporal; 0: none are. */
+static int64_t non_temporal_from(const tgi_scheduler *r)
+{
+    switch (r->hints->values[TGI_HINT_NON_TEMPORAL]) {
+    case TGI_HINT_NO:
+        return 0;
+    case TGI_HINT_YES:
+        return r->target->l2_bytes;
+    default:
+        return r->target->non_temporal_bytes;
+    }
+}
+
 static bool is_memory_bound(const tgi_schedule *s, unsigned phase)
 {
     const tgi_phase_schedule *p = &s->phases[phase];
@@ -123,21 +136,24 @@ static void choose_alignment(const tgi_scheduler *r, tgi_schedule *s)
 
 void tgi_schedule_choose_stores(const tgi_scheduler *r, tgi_schedule *s)
 {
-    s->non_temporal_bytes = r->target->last_level_bytes;
     if (s->loops->vectors != TGI_ROWS || s->loops->is_straightline)
         return;
-    for (size_t i = 0; i < s->loops->stores.n && s->non_temporal_bytes > 0;
-         i++) {
+    const int64_t bytes_from = non_temporal_from(r);
+    s->non_temporal_bytes = bytes_from;
+    bool has_any = false;
+    for (size_t i = 0; i < s->loops->stores.n && bytes_from > 0; i++) {
         const tgi_loop_store *store = &s->loops->stores.data[i];
         if (is_memory_bound(s, store->phase) && is_candidate(r, s, store)) {
             const int64_t bytes = tgi_phase_lanes(&s->phases[store->phase]) *
                                   (int64_t)tgi_dtype_bytes(
                                       tgi_kernel_dtype(s->loops, store->value));
-            s->non_temporal_stores[i] = true;
+            s->non_temporal_stores[i] = has_any = true;
             if (PREFETCH_VECTORS * bytes > s->prefetch_bytes)
                 s->prefetch_bytes = PREFETCH_VECTORS * bytes;
             s->phases[store->phase].is_non_temporal = true;
         }
     }
+    if (!has_any) /* so that the key of the code does not depend on it */
+        s->non_temporal_bytes = 0;
     choose_alignment(r, s);
 }

@@ -170,7 +170,7 @@ static bool make_tiles(const tgi_scheduler *r, tgi_schedule *s,
 {
     const tgi_kernel_loops *loops = s->original;
     const size_t n = loops->accesses.n;
-    tgi_arena *arena = &r->program->arena;
+    tgi_arena *arena = r->arena;
     s->tiles.uses = tgi_arena_alloc(arena, n * sizeof(*s->tiles.uses));
     s->copy = *loops;
     s->copy.accesses.data = tgi_arena_copy(arena, loops->accesses.data,

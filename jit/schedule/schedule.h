@@ -208,6 +208,14 @@ typedef struct tgi_schedule {
     tgi_kernel_loops copy; /* see `loops`; shares all lists but accesses */
 } tgi_schedule;
 
+struct tgi_target; /* target/target.h */
+
+/* Chooses the schedule of one kernel, which need not be in the list of the
+   loops yet; fails as the loop pass does. */
+tg_status tgi_schedule_choose_kernel(tgi_loops *loops,
+                                     const struct tgi_target *target,
+                                     tgi_kernel_loops *kernel);
+
 /* Appends a text form, for dumps and goldens (docs/SCHEDULES.md). */
 void tgi_schedule_print(const tgi_schedule *s, tgi_strbuf *out);
 

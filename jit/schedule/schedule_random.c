@@ -550,7 +550,11 @@ static bool vary_kernel(variation *v)
 tg_status tgi_schedule_randomise(tgi_loops *loops, const tgi_target *target,
                                  uint64_t seed)
 {
-    const tgi_scheduler scheduler = {.program = loops, .target = target};
+    const tgi_schedule_hints no_hints = {{0}};
+    const tgi_scheduler scheduler = {.program = loops,
+                                     .target = target,
+                                     .arena = &loops->arena,
+                                     .hints = &no_hints};
     for (size_t i = 0; i < loops->kernels.n; i++) {
         variation v = {.s = loops->kernels.data[i]->schedule,
                        .scheduler = &scheduler,

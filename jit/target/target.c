@@ -19,7 +19,7 @@ static const tgi_target instruction_sets[] = {
      .l1_sets = 64,
      .l1_bytes = 32 << 10,
      .l2_bytes = 512 << 10,
-     .last_level_bytes = 32 << 20},
+     .non_temporal_bytes = 32 << 20},
     {.name = "avx2",
      .min_vector_bits = 256,
      .max_vector_bits = 256,
@@ -29,7 +29,7 @@ static const tgi_target instruction_sets[] = {
      .l1_sets = 64,
      .l1_bytes = 32 << 10,
      .l2_bytes = 512 << 10,
-     .last_level_bytes = 32 << 20},
+     .non_temporal_bytes = 32 << 20},
     {.name = "avx512",
      .min_vector_bits = 256,
      .max_vector_bits = 512,
@@ -39,7 +39,7 @@ static const tgi_target instruction_sets[] = {
      .l1_sets = 64,
      .l1_bytes = 32 << 10,
      .l2_bytes = 1 << 20,
-     .last_level_bytes = 32 << 20},
+     .non_temporal_bytes = 32 << 20},
     {.name = "neon",
      .min_vector_bits = 128,
      .max_vector_bits = 128,
@@ -49,7 +49,7 @@ static const tgi_target instruction_sets[] = {
      .l1_sets = 256,
      .l1_bytes = 64 << 10,
      .l2_bytes = 1 << 20,
-     .last_level_bytes = 32 << 20},
+     .non_temporal_bytes = 32 << 20},
 };
 
 bool tgi_target_by_name(const char *name, tgi_target *out)
@@ -111,9 +111,9 @@ static void use_caches_of_host(tgi_target *target)
     const int64_t l2_bytes = tgi_cpu_l2_bytes();
     if (l2_bytes >= MIN_L2_BYTES && l2_bytes <= MAX_L2_BYTES)
         target->l2_bytes = l2_bytes;
-    target->last_level_bytes = tgi_cpu_cache_bytes();
-    if (target->last_level_bytes > MAX_LAST_LEVEL_BYTES)
-        target->last_level_bytes = MAX_LAST_LEVEL_BYTES;
+    target->non_temporal_bytes = tgi_cpu_cache_bytes();
+    if (target->non_temporal_bytes > MAX_LAST_LEVEL_BYTES)
+        target->non_temporal_bytes = MAX_LAST_LEVEL_BYTES;
 }
 
 void tgi_target_init(const char *cpu, unsigned vector_bits, tgi_target *out)

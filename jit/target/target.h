@@ -27,7 +27,9 @@ typedef struct tgi_target {
     unsigned line_bytes;       /* of a cache line */
     unsigned l1_sets;
     int64_t l1_bytes, l2_bytes;
-    int64_t last_level_bytes; /* 0: unknown */
+    /* Size of a result beyond which its stores are non-temporal: that of the
+       last-level cache, unless measured; 0: they never are. */
+    int64_t non_temporal_bytes;
 } tgi_target;
 
 /*

@@ -48,7 +48,44 @@ void tgi_dtype_unify_nans(tg_dtype dtype, void *data, int64_t n)
         for (int64_t i = 0; i < n; i++)
             if (isnan(doubles[i]))
                 doubles[i] = (double)NAN;
+    } else if (tgi_dtype_is((int)dtype, TGI_CLASS_HALF)) {
+        uint16_t *halves = data;
+        for (int64_t i = 0; i < n; i++)
+            if (isnan(tgi_half_to_float((int)dtype, halves[i])))
+                halves[i] = dtype == TG_F16 ? 0x7e00 : 0x7fc0;
     }
+}
+
+/* -- Halves ---------------------------------------------------------------- */
+
+/*
+ * Rounds to odd: an inexact float gets the last bit 1, so that it is no tie,
+ * and on the same side of every tie, of a type of at most 22 bits.
+ */
+static float to_odd_float(double value)
+{
+    const float nearest = (float)value;
+    uint32_t bits;
+    float odd;
+    memcpy(&bits, &nearest, sizeof(bits));
+    if (isnan(value) || (double)nearest == value || bits & 1)
+        return nearest;
+    bits += fabs((double)nearest) > fabs(value) ? UINT32_MAX : 1;
+    memcpy(&odd, &bits, sizeof(odd));
+    return odd;
+}
+
+uint16_t tgi_half_from_double(int dtype, double value)
+{
+    const float odd = to_odd_float(value);
+    return dtype == TG_F16 ? tg_f16_from_float(odd).bits
+                           : tg_bf16_from_float(odd).bits;
+}
+
+float tgi_half_to_float(int dtype, uint16_t bits)
+{
+    return dtype == TG_F16 ? tg_f16_to_float((tg_f16){bits})
+                           : tg_bf16_to_float((tg_bf16){bits});
 }
 
 /* -- Numbers to elements --------------------------------------------------- */
@@ -115,9 +152,27 @@ static float to_float(tgi_number number)
                                             : (float)number.as.f;
 }
 
+/* To a double that a half rounds as it does the number. Of large integers, of
+   which halves have few bits, the last 24 are replaced by one that says whether
+   they are 0. */
+static double to_half_source(tgi_number number)
+{
+    integer value;
+    if (number.kind == TGI_NUMBER_FLOAT || !to_integer(number, &value))
+        return to_double(number);
+    const uint64_t low = 0xffffff;
+    if (value.magnitude >> 40)
+        value.magnitude = (value.magnitude & ~low) |
+                          (value.magnitude & low ? 0x800000 : 0);
+    const double magnitude = (double)value.magnitude;
+    return value.is_negative ? -magnitude : magnitude;
+}
+
 __attribute__((noinline)) static bool
 store_element(int dtype, tgi_number number, void *out_element)
 {
+    if (!tgi_dtype_is_valid(dtype))
+        return false;
     if (dtype == TG_F64) {
         double value = to_double(number);
         memcpy(out_element, &value, sizeof value);
@@ -132,9 +187,14 @@ store_element(int dtype, tgi_number number, void *out_element)
         memcpy(out_element, &value, sizeof value);
         return true;
     }
+    if (tgi_dtype_is(dtype, TGI_CLASS_HALF)) {
+        const double source = to_half_source(number);
+        const uint16_t bits = tgi_half_from_double(dtype, source);
+        memcpy(out_element, &bits, sizeof(bits));
+        return !isfinite(source) || isfinite(tgi_half_to_float(dtype, bits));
+    }
     integer value;
-    if (!tgi_dtype_is_valid(dtype) || !to_integer(number, &value) ||
-        !integer_fits(dtype, value))
+    if (!to_integer(number, &value) || !integer_fits(dtype, value))
         return false;
     uint64_t bits = value.is_negative ? 0 - value.magnitude : value.magnitude;
     switch (dtype) {
@@ -166,8 +226,15 @@ bool tgi_dtype_holds_all(int to, int from)
     const tgi_dtype_info *f = &tgi_dtype_table[from];
     if (to == from || f->cls == TGI_CLASS_BOOL)
         return true;
+    /* 65535 rounds to 65536, which f16 does not have. */
+    if (to == TG_F16)
+        return f->bytes == 1 || from == TG_I16;
+    if (to == TG_BF16)
+        return from == TG_F16 || f->cls & TGI_CLASS_INT;
     if (t->cls == TGI_CLASS_FLOAT)
         return f->cls != TGI_CLASS_FLOAT || t->bytes > f->bytes;
+    if (f->cls == TGI_CLASS_HALF)
+        return false;
     if (t->cls == TGI_CLASS_BOOL || f->cls == TGI_CLASS_FLOAT)
         return false;
     /* A wider integer type holds a narrower one, unless it is unsigned and the
@@ -182,6 +249,8 @@ tg_dtype tgi_dtype_promote(int a, int b)
         return (tg_dtype)a;
     if (tgi_dtype_holds_all(b, a))
         return (tg_dtype)b;
+    if (tgi_dtype_is(a, TGI_CLASS_REAL) || tgi_dtype_is(b, TGI_CLASS_REAL))
+        return TG_F32; /* a half, and an integer out of its range */
     /* A signed type and an unsigned one that is at least as wide. */
     static const tg_dtype next_signed[] = {
         [1] = TG_I16, [2] = TG_I32, [4] = TG_I64, [8] = TG_DTYPE_NONE};
@@ -220,17 +289,27 @@ static void unlocalize(char *text)
     *to = '\0';
 }
 
+static double parse_as(int dtype, const char *text)
+{
+    if (dtype == TG_F32)
+        return (double)strtof(text, NULL);
+    const double value = strtod(text, NULL);
+    return dtype == TG_F64
+               ? value
+               : (double)tgi_half_to_float(dtype,
+                                           tgi_half_from_double(dtype, value));
+}
+
 /* The fewest digits that parse to the same number; integers of up to 16 digits
    have no exponent. */
-static int format_float(double value, bool is_single, char *buf, size_t n)
+static int format_float(double value, int dtype, char *buf, size_t n)
 {
     char text[64];
     if (isnan(value))
         return snprintf(buf, n, "nan");
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, sizeof text, "%.*g", digits, value);
-        if (is_single ? (double)strtof(text, NULL) == value
-                      : strtod(text, NULL) == value)
+        if (parse_as(dtype, text) == value)
             break;
     }
     if (strchr(text, 'e') && fabs(value) >= 1 && fabs(value) < 1e16)
@@ -253,7 +332,8 @@ format_element(int dtype, const void *element, char *buf, size_t n)
 #define FORMAT_SINT(value) snprintf(buf, n, "%" PRIi64, (int64_t)(value))
 #define FORMAT_UINT(value) snprintf(buf, n, "%" PRIu64, (uint64_t)(value))
 #define FORMAT_FLOAT(value) \
-    format_float((double)(value), sizeof(value) == sizeof(float), buf, n)
+    format_float((double)(value), dtype, buf, n)
+#define FORMAT_HALF(value) FORMAT_FLOAT(tgi_half_to_float(dtype, value))
 #include "base/dtype.def"
 #undef DTYPE
     }
@@ -291,6 +371,7 @@ __attribute__((noinline)) static tgi_number load_element(int dtype,
 #define LOAD_UINT(value) number.kind = TGI_NUMBER_UINT, number.as.u = (value)
 #define LOAD_FLOAT(value) \
     number.kind = TGI_NUMBER_FLOAT, number.as.f = (double)(value)
+#define LOAD_HALF(value) LOAD_FLOAT(tgi_half_to_float(dtype, value))
 #include "base/dtype.def"
 #undef DTYPE
     }

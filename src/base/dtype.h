@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "tgjit/base.h"
+#include "tgjit/half.h"
 
 #define TGI_DTYPES 16 /* tables indexed by tg_dtype have this size */
 
@@ -19,11 +19,18 @@ typedef enum tgi_dtype_class {
     TGI_CLASS_SINT = 2,
     TGI_CLASS_UINT = 4,
     TGI_CLASS_FLOAT = 8,
+    /* Floats of 16 bits. Elements are moved, and cast from and to f32 and f64;
+       arithmetic is that of f32 (src/build/build_half.c). */
+    TGI_CLASS_HALF = 16,
     /* Sets of classes, for the op table. */
     TGI_CLASS_INT = TGI_CLASS_SINT | TGI_CLASS_UINT,
     TGI_CLASS_NUM = TGI_CLASS_INT | TGI_CLASS_FLOAT,
     TGI_CLASS_BITS = TGI_CLASS_INT | TGI_CLASS_BOOL,
-    TGI_CLASS_ANY = TGI_CLASS_NUM | TGI_CLASS_BOOL
+    TGI_CLASS_ANY = TGI_CLASS_NUM | TGI_CLASS_BOOL,
+    TGI_CLASS_STORED = TGI_CLASS_ANY | TGI_CLASS_HALF,
+    TGI_CLASS_NUM_HALF = TGI_CLASS_NUM | TGI_CLASS_HALF,
+    /* All that a user calls floats. */
+    TGI_CLASS_REAL = TGI_CLASS_FLOAT | TGI_CLASS_HALF
 } tgi_dtype_class;
 
 typedef struct tgi_dtype_info {
@@ -48,6 +55,31 @@ static inline bool tgi_dtype_is(int dtype, unsigned classes)
 {
     return (tgi_dtype_table[dtype].cls & classes) != 0;
 }
+
+/* True if one CAST converts `from` to `to`; other casts from and to halves are
+   composed of several. */
+static inline bool tgi_dtype_casts_to(int from, int to)
+{
+    return from == to ||
+           (tgi_dtype_is(from, TGI_CLASS_HALF)
+                ? to == TG_F32
+                : !tgi_dtype_is(to, TGI_CLASS_HALF) ||
+                      tgi_dtype_is(from, TGI_CLASS_FLOAT));
+}
+
+/* The signed integer type of the same size. */
+static inline tg_dtype tgi_signed_like(int dtype)
+{
+    const int64_t bytes = tgi_dtype_bytes(dtype);
+    return bytes == 1   ? TG_I8
+           : bytes == 2 ? TG_I16
+           : bytes == 4 ? TG_I32
+                        : TG_I64;
+}
+
+/* The half nearest to a number, ties to even: rounded once. */
+uint16_t tgi_half_from_double(int dtype, double value);
+float tgi_half_to_float(int dtype, uint16_t bits);
 
 /* Makes every NaN of n elements the positive quiet one. The NaN of an invalid
    operation is negative on some machines. */
@@ -84,7 +116,7 @@ bool tgi_dtype_holds_all(int to, int from);
 
 /*
  * Promotion of two plain numbers: a float type wins over an integer type, the
- * wider of two float types wins, two integer types give the smallest type that
+ * one of the larger range of two float types wins, two integer types give the smallest type that
  * holds both, and any type wins over bool. TG_DTYPE_NONE for u64 and a signed
  * type.
  */

@@ -126,6 +126,19 @@ void tgi_error_preserve_during(void (*clean_up)(void *object), void *object)
 
 /* -- Public ---------------------------------------------------------------- */
 
+tg_status tg_error_set(const tg_context *ctx, tg_status status, tg_site site,
+                       const char *format, ...)
+{
+    const tgi_api_frame frame = tgi_api_enter(ctx, NULL);
+    va_list args;
+    va_start(args, format);
+    status = tgi_error_setv(status == TG_OK ? TG_ERROR_INTERNAL : status, site,
+                            format ? format : "failed", args);
+    va_end(args);
+    tgi_api_leave(frame);
+    return status;
+}
+
 const char *tg_error(const tg_context *ctx)
 {
     return !ctx || last.record.context == ctx ? last.record.message : "";

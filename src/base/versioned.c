@@ -12,8 +12,10 @@
 
 #include "base/error.h"
 #include "tgjit/cache.h"
+#include "tgjit/calibration.h"
 #include "tgjit/context.h"
 #include "tgjit/export.h"
+#include "tgjit/extend.h"
 #include "tgjit/file.h"
 #include "tgjit/function.h"
 #include "tgjit/losses.h"

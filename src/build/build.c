@@ -87,7 +87,7 @@ bool tgi_build_check_n_axes(tgi_builder *b, tgi_ref x, int n)
 tgi_ref tgi_build_require_float(tgi_builder *b, tgi_ref x)
 {
     if (x && !tgi_dtype_is(tgi_graph_node(b->graph, x)->dtype,
-                           TGI_CLASS_FLOAT))
+                           TGI_CLASS_REAL))
         return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1, "needs a float type");
     return x;
 }
@@ -230,6 +230,9 @@ tgi_ref tgi_build_constant(tgi_builder *b, tg_dtype dtype, int rank,
 tgi_ref tgi_build_iota(tgi_builder *b, tg_dtype dtype, int rank,
                        const int64_t *dims, int axis)
 {
+    if (tgi_dtype_is_valid(dtype) && tgi_dtype_is(dtype, TGI_CLASS_HALF))
+        return tgi_build_cast(b, tgi_build_iota(b, TG_F64, rank, dims, axis),
+                              dtype);
     if (!tgi_dtype_is_valid(dtype) ||
         !tgi_dtype_is(dtype, tgi_op_table[TGI_OP_IOTA].types))
         return tgi_build_fail(b, TG_ERROR_DTYPE, NULL, 0,

@@ -56,6 +56,16 @@ static inline tgi_ref tgi_build_3(tgi_builder *b, tgi_op op, tgi_ref x,
 tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype);
 tgi_ref tgi_build_bitcast(tgi_builder *b, tgi_ref x, tg_dtype dtype);
 
+/* -- Halves (build_half.c) -------------------------------------------------- */
+
+bool tgi_build_is_half(const tgi_builder *b, tgi_ref x);
+/* A half as f32, any other x as it is. */
+tgi_ref tgi_build_widen(tgi_builder *b, tgi_ref x);
+/* x rounded to `dtype` if that is a half, else x. */
+tgi_ref tgi_build_narrow(tgi_builder *b, tgi_ref x, tg_dtype dtype);
+/* What one CAST converts to `dtype` with the result of casting x. */
+tgi_ref tgi_build_cast_step(tgi_builder *b, tgi_ref x, tg_dtype dtype);
+
 /* -- Plain numbers (build_number.c) ---------------------------------------- */
 
 /* A literal of type `c_dtype`, or a typed scalar if `dtype` is not

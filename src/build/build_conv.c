@@ -143,7 +143,7 @@ static bool check_operands(tgi_builder *b, const tgi_ref *in, int n_batch)
     if (x->dtype != w->dtype)
         return tgi_build_fail(b, TG_ERROR_DTYPE, in, 2,
                               "dtypes differ; convert one with tg_cast");
-    if (!tgi_dtype_is(x->dtype, tgi_op_table[TGI_OP_CONV].types))
+    if (!tgi_dtype_is(x->dtype, TGI_CLASS_NUM_HALF))
         return tgi_build_fail(b, TG_ERROR_DTYPE, in, 2, "needs a number type");
     if (n_batch < 0 || rank < n_batch + 2)
         return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
@@ -189,7 +189,12 @@ tgi_ref tgi_build_conv(tgi_builder *b, tgi_ref x, tgi_ref w, int n_batch,
             return 0;
     }
     dims[rank - 1] = of_w->dims[rank - 1];
-    return tgi_build_node(b, TGI_OP_CONV, tgi_graph_node(b->graph, x)->dtype,
-                          tgi_build_shape(b, rank, dims), in, 2, &attr,
-                          sizeof(attr));
+    const tg_dtype dtype = tgi_graph_node(b->graph, x)->dtype;
+    const tgi_ref wide[] = {tgi_build_widen(b, x), tgi_build_widen(b, w)};
+    if (!wide[0] || !wide[1])
+        return 0;
+    const tgi_ref product = tgi_build_node(
+        b, TGI_OP_CONV, tgi_graph_node(b->graph, wide[0])->dtype,
+        tgi_build_shape(b, rank, dims), wide, 2, &attr, sizeof(attr));
+    return tgi_build_narrow(b, product, dtype);
 }

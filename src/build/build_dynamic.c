@@ -204,7 +204,7 @@ tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
     in[0] = data[0];
     in[2] = data[1];
     const tgi_op op = tgi_scatter_op(mode);
-    if (op && !tgi_dtype_is(dtype, tgi_op_table[op].types))
+    if (op && !tgi_dtype_is(dtype, tgi_op_table[op].types | TGI_CLASS_HALF))
         return tgi_build_fail(b, TG_ERROR_DTYPE, in, 3,
                               "needs a numeric type to %s",
                               tgi_op_table[op].name);
@@ -216,8 +216,16 @@ tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
     in[2] = unify_update_extents(b, in, axis);
     if (!in[2])
         return 0;
+    if (op) {
+        in[0] = tgi_build_widen(b, in[0]);
+        in[2] = tgi_build_widen(b, in[2]);
+    }
+    if (!in[0] || !in[2])
+        return 0;
     tgi_attr_scatter attr = {axis, mode, range};
-    return tgi_build_node(b, TGI_OP_SCATTER, dtype,
-                          tgi_graph_node(b->graph, in[0])->shape, in, 3, &attr,
-                          sizeof(attr));
+    const tgi_node *node = tgi_graph_node(b->graph, in[0]);
+    const tgi_ref result =
+        tgi_build_node(b, TGI_OP_SCATTER, node->dtype, node->shape, in, 3,
+                       &attr, sizeof(attr));
+    return op ? tgi_build_narrow(b, result, dtype) : result;
 }

@@ -351,11 +351,15 @@ tgi_ref tgi_build_einsum(tgi_builder *b, tgi_ref *operands,
     tg_dtype dtype = tgi_build_unify(b, operands, n);
     if (dtype == TG_DTYPE_NONE)
         return 0;
-    if (!tgi_dtype_is(dtype, tgi_op_table[TGI_OP_MATMUL].types))
+    if (!tgi_dtype_is(dtype, TGI_CLASS_NUM_HALF))
         return tgi_build_fail(b, TG_ERROR_DTYPE, operands, n,
                               "needs a number type");
     if (!check_extents(b, operands, terms, n, spec))
         return 0;
+
+    for (size_t i = 0; i < n; i++)
+        if (!(operands[i] = tgi_build_widen(b, operands[i])))
+            return 0;
 
     tgi_labelled all = take_diagonals(b, (tgi_labelled){operands[0], terms[0]});
     all = sum_dead_labels(b, &all, live_labels(terms, n, 1, result));
@@ -381,5 +385,5 @@ tgi_ref tgi_build_einsum(tgi_builder *b, tgi_ref *operands,
             all = multiply_matrices(b, &p, &order);
     }
     const tgi_axis_groups to = tgi_axis_groups_of(result);
-    return tgi_build_grouped_axes(b, &all, &to);
+    return tgi_build_narrow(b, tgi_build_grouped_axes(b, &all, &to), dtype);
 }

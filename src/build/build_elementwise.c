@@ -164,28 +164,36 @@ tgi_ref tgi_build_elementwise(tgi_builder *b, tgi_op op, const tgi_ref *inputs,
     tg_dtype dtype = tgi_build_unify(b, in + first, n_inputs - first);
     if (dtype == TG_DTYPE_NONE)
         return 0;
-    if (!tgi_dtype_is(dtype, info->types))
+    const bool is_widened = tgi_dtype_is(dtype, TGI_CLASS_HALF) &&
+                            (info->types & (TGI_CLASS_FLOAT | TGI_CLASS_HALF)) ==
+                                TGI_CLASS_FLOAT;
+    if (!is_widened && !tgi_dtype_is(dtype, info->types))
         return tgi_build_fail(b, TG_ERROR_DTYPE, in, n_inputs,
                               "needs %s", describe_classes(info->types));
 
     tgi_shape_ref shape = common_shape(b, in, n_inputs);
     if (!shape)
         return 0;
+    for (size_t i = first; is_widened && i < n_inputs; i++)
+        if (!(in[i] = tgi_build_widen(b, in[i])))
+            return 0;
+    const tg_dtype computed = is_widened ? TG_F32 : dtype;
     bool is_same = info->result == TGI_RESULT_SAME;
     /* If any operand is a NUMBER, so is the result. */
     if (weakness & TGI_NODE_NUMBER)
         weakness = TGI_NODE_NUMBER;
     const uint16_t flags = all_weak && is_same ? weakness : 0;
     if ((op == TGI_OP_ADD || op == TGI_OP_SUB) && !b->no_contraction &&
-        tgi_dtype_is(dtype, TGI_CLASS_FLOAT) &&
+        tgi_dtype_is(computed, TGI_CLASS_FLOAT) &&
         (as_product(b, in[0]) || as_product(b, in[1])))
         return contract_to_fma(b, op, in, shape, flags);
 
     for (size_t i = 0; i < n_inputs; i++)
         if (!(in[i] = broadcast_to(b, in[i], shape)))
             return 0;
-    return add_elementwise(b, op, is_same ? dtype : TG_BOOL, shape, flags, in,
-                           n_inputs);
+    const tgi_ref result = add_elementwise(b, op, is_same ? computed : TG_BOOL,
+                                           shape, flags, in, n_inputs);
+    return is_same ? tgi_build_narrow(b, result, dtype) : result;
 }
 
 tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype)
@@ -195,9 +203,13 @@ tgi_ref tgi_build_cast(tgi_builder *b, tgi_ref x, tg_dtype dtype)
     if (!tgi_dtype_is_valid(dtype))
         return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
                               "%d is not an element type", (int)dtype);
-    const tgi_node *node = tgi_graph_node(b->graph, x);
-    if (node->dtype == dtype && !tgi_build_weakness(b, x))
+    if (tgi_graph_node(b->graph, x)->dtype == dtype &&
+        !tgi_build_weakness(b, x))
         return x;
+    x = tgi_build_cast_step(b, x, dtype);
+    if (!x)
+        return 0;
+    const tgi_node *node = tgi_graph_node(b->graph, x);
     return tgi_build_node(b, TGI_OP_CAST, dtype, node->shape, &x, 1, NULL, 0);
 }
 

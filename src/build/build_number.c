@@ -82,7 +82,7 @@ static bool check_number(tgi_builder *b, tgi_ref x, tgi_number_check check)
         b->has_error |= !is_added;
         return is_added;
     }
-    if (tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
+    if (tgi_dtype_is(dtype, TGI_CLASS_REAL))
         return true; /* overflows to infinity, as arithmetic does */
     tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
                    "a number computed from arguments is not converted to %s "
@@ -112,7 +112,7 @@ tgi_ref tgi_build_adapt(tgi_builder *b, tgi_ref x, tg_dtype dtype)
                                     .op = b->op_name};
     if (!check_number(b, x, check))
         return 0;
-    return tgi_build_node(b, TGI_OP_CAST, dtype, node->shape, &x, 1, NULL, 0);
+    return tgi_build_cast(b, x, dtype);
 }
 
 bool tgi_build_lift_number_checks(tgi_builder *b, const tgi_graph *inner,

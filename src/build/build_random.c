@@ -4,7 +4,8 @@
  * by graph operations, so that all back ends give the same bits. Each element
  * uses its own words, so a stream can be drawn in parts.
  *
- *   uniform  the upper 24 (53) bits of a word (two words) times 2^-24 (2^-53)
+ *   uniform  the upper 24 (53) bits of a word (two words) times 2^-24 (2^-53),
+ *            of which f16 has the upper 11 and bf16 the upper 8
  *   normal   sqrt(-2 log u) cos(2 pi v), u in (0, 1], v in [0, 1) from the
  *            lower and the upper half of an element's words
  */
@@ -76,15 +77,34 @@ static void split_words(tgi_builder *b, tg_dtype dtype, tgi_ref key,
                                   rank, dims);
 }
 
+/* Uniform numbers keep as many bits as a half has below 1, so that none rounds
+   to 1. */
+static tgi_ref build_halves(tgi_builder *b, bool is_normal, tg_dtype dtype,
+                            tgi_ref key, tgi_ref offset, int rank,
+                            const int64_t *dims)
+{
+    tgi_ref x = tgi_build_random(b, is_normal, TG_F32, key, offset, rank, dims);
+    if (!is_normal) {
+        const double steps = dtype == TG_F16 ? 0x1p11 : 0x1p8;
+        x = tgi_build_2(b, TGI_OP_MUL, x, tgi_build_number_like(b, x, steps));
+        x = tgi_build_1(b, TGI_OP_FLOOR, x);
+        x = tgi_build_2(b, TGI_OP_MUL, x,
+                        tgi_build_number_like(b, x, 1 / steps));
+    }
+    return x ? tgi_build_narrow(b, x, dtype) : 0;
+}
+
 tgi_ref tgi_build_random(tgi_builder *b, bool is_normal, tg_dtype dtype,
                          tgi_ref key, tgi_ref offset, int rank,
                          const int64_t *dims)
 {
     if (!key || !offset)
         return 0;
+    if (tgi_dtype_is((int)dtype, TGI_CLASS_HALF))
+        return build_halves(b, is_normal, dtype, key, offset, rank, dims);
     if (dtype != TG_F32 && dtype != TG_F64)
         return tgi_build_fail(b, TG_ERROR_DTYPE, NULL, 0,
-                              "the dtype must be f32 or f64, not %s",
+                              "the dtype must be f16, bf16, f32 or f64, not %s",
                               tg_dtype_name(dtype));
     if (!is_normal)
         return unit_interval(

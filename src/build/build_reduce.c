@@ -54,8 +54,8 @@ static tgi_ref reduce_axes(tgi_builder *b, tgi_op op, tgi_ref x, uint64_t mask,
                            const void *attr, size_t attr_bytes)
 {
     const tgi_op_info *info = &tgi_op_table[op];
-    int dtype = tgi_graph_node(b->graph, x)->dtype;
-    if (!tgi_dtype_is(dtype, info->types))
+    const int dtype = tgi_graph_node(b->graph, x)->dtype;
+    if (!tgi_dtype_is(dtype, info->types | TGI_CLASS_HALF))
         return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1, "needs a number type");
 
     bool has_identity = op == TGI_OP_SUM || op == TGI_OP_PROD;
@@ -71,10 +71,15 @@ static tgi_ref reduce_axes(tgi_builder *b, tgi_op op, tgi_ref x, uint64_t mask,
             return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
                                   "axis %d has no elements", i);
     }
-    return tgi_build_node(b, op,
-                          info->result == TGI_RESULT_I64 ? TG_I64 : dtype,
-                          tgi_shape_intern(b->graph->dims, rank, dims), &x, 1,
-                          attr, attr_bytes);
+    const tgi_shape_ref result = tgi_shape_intern(b->graph->dims, rank, dims);
+    if (!(x = tgi_build_widen(b, x)))
+        return 0;
+    if (info->result == TGI_RESULT_I64)
+        return tgi_build_node(b, op, TG_I64, result, &x, 1, attr, attr_bytes);
+    const tgi_ref reduced =
+        tgi_build_node(b, op, tgi_graph_node(b->graph, x)->dtype, result, &x, 1,
+                       attr, attr_bytes);
+    return tgi_build_narrow(b, reduced, dtype);
 }
 
 tgi_ref tgi_build_reduce(tgi_builder *b, tgi_op op, tgi_ref x, tg_axes axes)
@@ -109,9 +114,12 @@ tgi_ref tgi_build_mean(tgi_builder *b, tgi_ref x, tg_axes axes)
 {
     if (!x)
         return 0;
-    int dtype = tgi_graph_node(b->graph, x)->dtype;
-    if (!tgi_dtype_is(dtype, TGI_CLASS_FLOAT))
+    const int dtype = tgi_graph_node(b->graph, x)->dtype;
+    if (!tgi_dtype_is(dtype, TGI_CLASS_REAL))
         return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1, "needs a float type");
+    if (tgi_build_is_half(b, x))
+        return tgi_build_narrow(b, tgi_build_mean(b, tgi_build_widen(b, x), axes),
+                                dtype);
     tgi_ref sum = tgi_build_reduce(b, TGI_OP_SUM, x, axes);
     tgi_ref n = tgi_build_extent(b, tgi_build_reduced_count(b, x, axes));
     return tgi_build_2(b, TGI_OP_DIV, sum, tgi_build_cast(b, n, dtype));
@@ -178,7 +186,8 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
     if (nodes[0]->dtype != nodes[1]->dtype)
         return tgi_build_fail(b, TG_ERROR_DTYPE, user, 2,
                               "dtypes differ; convert one with tg_cast");
-    if (!tgi_dtype_is(nodes[0]->dtype, tgi_op_table[TGI_OP_MATMUL].types))
+    const tg_dtype dtype = nodes[0]->dtype;
+    if (!tgi_dtype_is(dtype, TGI_CLASS_NUM_HALF))
         return tgi_build_fail(b, TG_ERROR_DTYPE, user, 2,
                               "needs a number type");
     /* Transposing a vector has no effect. */
@@ -217,10 +226,16 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
     dims[rank - 2] = m;
     dims[rank - 1] = n;
     tgi_attr_matmul attr = {flags};
-    tgi_ref product = tgi_build_node(
-        b, TGI_OP_MATMUL, nodes[0]->dtype, tgi_build_shape(b, rank, dims), in,
-        2, &attr, sizeof(attr));
-    return drop_added_axes(b, product, x_rank == 1, y_rank == 1);
+    const tgi_shape_ref shape = tgi_build_shape(b, rank, dims);
+    in[0] = tgi_build_widen(b, in[0]);
+    in[1] = tgi_build_widen(b, in[1]);
+    if (!in[0] || !in[1])
+        return 0;
+    tgi_ref product = tgi_build_node(b, TGI_OP_MATMUL,
+                                     tgi_graph_node(b->graph, in[0])->dtype,
+                                     shape, in, 2, &attr, sizeof(attr));
+    return drop_added_axes(b, tgi_build_narrow(b, product, dtype), x_rank == 1,
+                           y_rank == 1);
 }
 
 /* -- Random words ---------------------------------------------------------- */

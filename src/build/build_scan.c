@@ -31,7 +31,7 @@ tgi_ref tgi_build_linear_scan(tgi_builder *b, tgi_ref x, tgi_ref y, int axis,
     if (!x || !y || tgi_build_unify(b, in, 2) == TG_DTYPE_NONE)
         return 0;
     const tg_dtype dtype = tgi_graph_node(b->graph, in[0])->dtype;
-    if (!tgi_dtype_is((int)dtype, tgi_op_table[TGI_OP_LINEAR_SCAN].types))
+    if (!tgi_dtype_is((int)dtype, TGI_CLASS_NUM_HALF))
         return tgi_build_fail(b, TG_ERROR_DTYPE, in, 2, "needs a number type");
     const tgi_shape *p = tgi_graph_shape(b->graph, in[0]);
     const tgi_shape *q = tgi_graph_shape(b->graph, in[1]);
@@ -45,13 +45,14 @@ tgi_ref tgi_build_linear_scan(tgi_builder *b, tgi_ref x, tgi_ref y, int axis,
                                   "shapes do not broadcast");
     }
     for (int i = 0; i < 2; i++)
-        in[i] = tgi_build_broadcast(b, in[i], rank, dims);
+        in[i] = tgi_build_broadcast(b, tgi_build_widen(b, in[i]), rank, dims);
     if (!in[0] || !in[1])
         return 0;
     tgi_attr_scan attr = {tgi_build_axis(b, in[0], axis), starts_at_one};
     if (attr.axis < 0)
         return 0;
-    return tgi_build_node(b, TGI_OP_LINEAR_SCAN, (int)dtype,
-                          tgi_build_shape(b, rank, dims), in, 2, &attr,
-                          sizeof(attr));
+    const tgi_ref scan = tgi_build_node(
+        b, TGI_OP_LINEAR_SCAN, tgi_graph_node(b->graph, in[0])->dtype,
+        tgi_build_shape(b, rank, dims), in, 2, &attr, sizeof(attr));
+    return tgi_build_narrow(b, scan, dtype);
 }

@@ -116,7 +116,7 @@ static bool activate_nodes(const tgi_graph *graph, tgi_ref n, bool *is_active)
             is_active[ref] |= tgi_node_has_active_input(node, is_active);
             ok = !is_active[ref] ||
                  activate_results(graph, ref, is_active, &known);
-        } else if (tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT)) {
+        } else if (tgi_dtype_is(node->dtype, TGI_CLASS_REAL)) {
             is_active[ref] |=
                 node->op == TGI_OP_RESULT
                     ? is_result_active(node, &known)
@@ -186,7 +186,7 @@ bool tgi_region_activate(const tgi_graph *graph, const tgi_node *node,
     for (uint32_t i = 0; i < node->n_inputs; i++) {
         const tgi_node *input = tgi_graph_node(graph, node->inputs[i]);
         params[i] = is_active[node->inputs[i]] &&
-                    tgi_dtype_is(input->dtype, TGI_CLASS_FLOAT);
+                    tgi_dtype_is(input->dtype, TGI_CLASS_REAL);
     }
     bool ok = true;
     if (node->op == TGI_OP_LOOP)
@@ -212,7 +212,7 @@ static bool needs_gradient(const tgi_tape *tape, tgi_ref ref)
 {
     return ref <= tape->n && tape->is_active[ref] &&
            tgi_dtype_is(tgi_graph_node(tape->graph, ref)->dtype,
-                        TGI_CLASS_FLOAT);
+                        TGI_CLASS_REAL);
 }
 
 /* Reshapes a gradient to the shape of its value, whose extents may have other

@@ -68,7 +68,7 @@ static bool find_active_inputs(backward_loop *w)
         w->is_active[i] =
             (is_carried(w, i) ? results[i - 1]
                               : tape->is_active[node->inputs[i]]) &&
-            tgi_dtype_is(input->dtype, TGI_CLASS_FLOAT);
+            tgi_dtype_is(input->dtype, TGI_CLASS_REAL);
     }
     tgi_free(results);
     if (!ok)

@@ -49,7 +49,7 @@ static void describe_barrier(const tgi_graph *graph, tgi_ref ref,
         tgi_strbuf_add(text, "the call, branch or loop");
         add_site(text, node);
         tgi_strbuf_add(text, " blocks gradients");
-    } else if (!tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT)) {
+    } else if (!tgi_dtype_is(node->dtype, TGI_CLASS_REAL)) {
         tgi_strbuf_addf(text, "%s", name);
         add_site(text, node);
         tgi_strbuf_add(text, " returns ");
@@ -141,7 +141,7 @@ tg_value tgi_gradient_missing_value(tgi_tape *tape, const tgi_ref *targets,
         tgi_strbuf_addf(&text, " ('%s')", node->name);
     tgi_strbuf_add(&text, ": ");
     bool ok = true;
-    if (!tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT)) {
+    if (!tgi_dtype_is(node->dtype, TGI_CLASS_REAL)) {
         tgi_strbuf_add(&text, "it is ");
         tgi_type_print(graph, source, &text);
         tgi_strbuf_add(&text, ", and only float types have gradients");

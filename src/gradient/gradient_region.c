@@ -36,7 +36,7 @@ void tgi_inner_activate_input(tgi_tape *inner, uint32_t i, bool is_active)
     const tgi_ref param = param_of_input(inner, i);
     inner->is_active[param] =
         is_active && tgi_dtype_is(tgi_graph_node(inner->graph, param)->dtype,
-                                  TGI_CLASS_FLOAT);
+                                  TGI_CLASS_REAL);
 }
 
 tgi_ref tgi_inner_capture(tgi_tape *inner, tgi_ref ref)
@@ -139,7 +139,7 @@ static bool has_branch_gradient(const tgi_tape *tape, tgi_ref input)
 {
     const tgi_node *node = tgi_graph_node(tape->graph, input);
     return tape->is_active[input] &&
-           tgi_dtype_is(node->dtype, TGI_CLASS_FLOAT) &&
+           tgi_dtype_is(node->dtype, TGI_CLASS_REAL) &&
            !tgi_graph_is_unbounded(tape->graph, input);
 }
 
@@ -329,7 +329,7 @@ static bool add_custom_gradient(tgi_tape *tape, const tgi_node *node,
 {
     const tgi_ref input = node->inputs[i];
     const tgi_node *argument = tgi_graph_node(tape->graph, input);
-    if (!tgi_dtype_is(argument->dtype, TGI_CLASS_FLOAT))
+    if (!tgi_dtype_is(argument->dtype, TGI_CLASS_REAL))
         return true;
     gradient = tgi_build_adapt(&tape->b, gradient, (tg_dtype)argument->dtype);
     if (gradient &&

@@ -22,6 +22,7 @@
 struct tgi_interp {
     tgi_instances instances;
     tgi_host host;
+    tgi_host_poller poller; /* of the run */
     char *memory; /* temporaries of all instances */
     int64_t bytes;
     unsigned checks; /* TGI_CHECK_… */
@@ -179,6 +180,7 @@ tg_status tgi_interp_create(const tgi_graph *graph, const int64_t *symbols,
     tgi_live_add(TGI_LIVE_INTERP, 1);
     if (host)
         interp->host = *host;
+    interp->host.poller = &interp->poller;
     tg_status status = prepare_instances(interp, graph, symbols, memory_limit);
     if (status == TG_OK)
         *out_interp = interp;
@@ -405,8 +407,11 @@ run_steps(tgi_interp *interp, void *const *params, void *const *results,
           tgi_op_time *times)
 {
     tgi_instance *instance = interp->instances.all.data[0], *next;
+    interp->poller.function = NULL;
     tgi_instance_begin(instance, NULL, params, results);
     while (instance) {
+        if (interp->poller.function)
+            tgi_host_poller_poll(&interp->poller);
         if (instance->next_step == instance->steps.n) {
             write_results(instance);
             instance = instance->caller;

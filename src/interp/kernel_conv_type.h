@@ -47,4 +47,6 @@ static tg_status KERNEL(CONV)(const tgi_kernel_args *args)
 
 #else
 #define kernel_CONV_BOOL NULL
+#define kernel_CONV_F16 NULL
+#define kernel_CONV_BF16 NULL
 #endif

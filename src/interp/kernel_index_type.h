@@ -20,4 +20,6 @@ static tg_status KERNEL(IOTA)(const tgi_kernel_args *args)
 
 #else
 #define kernel_IOTA_BOOL NULL
+#define kernel_IOTA_F16 NULL
+#define kernel_IOTA_BF16 NULL
 #endif

@@ -77,4 +77,6 @@ static tg_status KERNEL(MATMUL)(const tgi_kernel_args *args)
 
 #else
 #define kernel_MATMUL_BOOL NULL
+#define kernel_MATMUL_F16 NULL
+#define kernel_MATMUL_BF16 NULL
 #endif

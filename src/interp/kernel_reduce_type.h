@@ -14,10 +14,12 @@
 #define ID PROD
 #include "interp/kernel_reduce_tree.h"
 #endif
+#if TAKES(ANY)
 #define ID REDUCE_MAX
 #include "interp/kernel_reduce_tree.h"
 #define ID REDUCE_MIN
 #include "interp/kernel_reduce_tree.h"
+#endif
 #define DEFINE_SAME(ID)
 
 /* -- Reductions to a position ---------------------------------------------- */

@@ -29,4 +29,6 @@ static tg_status KERNEL(SCAN)(const tgi_kernel_args *args)
 
 #else
 #define kernel_SCAN_BOOL NULL
+#define kernel_SCAN_F16 NULL
+#define kernel_SCAN_BF16 NULL
 #endif

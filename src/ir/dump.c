@@ -295,6 +295,10 @@ static void print_format(const attr_context *s, tgi_strbuf *out)
 static void print_host(const attr_context *s, tgi_strbuf *out)
 {
     const tgi_attr_host *attr = s->node->attr;
+    if (attr->is_start)
+        tgi_strbuf_add(out, " starts");
+    if (attr->name)
+        tgi_strbuf_addf(out, " %s", attr->name);
     for (int64_t i = 0; i < attr->n_outputs; i++) {
         const tgi_host_output *output = &attr->outputs[i];
         tgi_strbuf_addf(out, "%s%s", i ? ", " : " gives ",

@@ -177,6 +177,9 @@ typedef struct tgi_attr_host {
     tg_host_function *function;
     void *user;
     tgi_custom_gradient gradient;
+    int64_t is_start; /* runs as soon as its inputs exist (tg_host_start) */
+    const char *name; /* of the operation, static text; NULL: a host call */
+    int64_t maps_leading_axes; /* tg_host_op */
     int64_t n_outputs;
     tgi_host_output outputs[];
 } tgi_attr_host;

@@ -76,14 +76,21 @@ bool tgi_verify_elementwise(tgi_verifier *v)
 
 bool tgi_verify_cast(tgi_verifier *v)
 {
+    const int from = tgi_graph_node(v->graph, v->node->inputs[0])->dtype;
+    if (!tgi_dtype_casts_to(from, v->node->dtype))
+        return tgi_verify_fail(v, "%s is cast to %s in one step",
+                               tg_dtype_name((tg_dtype)from),
+                               tg_dtype_name((tg_dtype)v->node->dtype));
     return tgi_verify_elementwise(v);
 }
 
 bool tgi_verify_bitcast(tgi_verifier *v)
 {
     const int from = tgi_graph_node(v->graph, v->node->inputs[0])->dtype;
+    const unsigned classes = TGI_CLASS_NUM_HALF;
     if (tgi_dtype_bytes(from) != tgi_dtype_bytes(v->node->dtype) ||
-        !tgi_dtype_is(v->node->dtype, TGI_CLASS_NUM))
+        !tgi_dtype_is(from, classes) ||
+        !tgi_dtype_is(v->node->dtype, classes))
         return tgi_verify_fail(v, "is of a dtype with other bits");
     return tgi_verify_elementwise(v);
 }

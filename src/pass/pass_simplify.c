@@ -26,10 +26,12 @@
 #define SINT TGI_CLASS_SINT
 #define UINT TGI_CLASS_UINT
 #define FLOAT TGI_CLASS_FLOAT
+#define HALF TGI_CLASS_HALF
 #define BOOL TGI_CLASS_BOOL
 #define BITS TGI_CLASS_BITS
 #define NUM TGI_CLASS_NUM
 #define ANY TGI_CLASS_ANY
+#define STORED TGI_CLASS_STORED
 
 /* The node being simplified. */
 typedef struct rewriter {
@@ -225,7 +227,8 @@ static bool drop_rounding(rewriter *w)
     case TGI_OP_TRUNC:
         return replace_by(w, w->in[0]);
     case TGI_OP_CAST:
-        return !tgi_dtype_is(node_at(w, inner->inputs[0])->dtype, FLOAT) &&
+        return tgi_dtype_is(node_at(w, inner->inputs[0])->dtype,
+                            BITS) &&
                replace_by(w, w->in[0]);
     default:
         return false;
@@ -268,6 +271,10 @@ static bool represents_all(int from, int to)
     int exact = to == TG_F32 ? 24 : 53;
     if (from == to || tgi_dtype_is(from, BOOL))
         return true;
+    if (tgi_dtype_is(from, HALF))
+        return tgi_dtype_is(to, FLOAT);
+    if (tgi_dtype_is(to, HALF))
+        return false;
     if (tgi_dtype_is(from, FLOAT) || tgi_dtype_is(to, BOOL))
         return from == TG_F32 && to == TG_F64;
     if (tgi_dtype_is(to, FLOAT))
@@ -286,6 +293,8 @@ static bool represents_all(int from, int to)
  */
 static bool can_skip_cast(int a, int b, int c)
 {
+    if (!tgi_dtype_casts_to(a, c))
+        return false;
     if (tgi_dtype_is(a, INT) && tgi_dtype_is(b, INT) && tgi_dtype_is(c, INT) &&
         tgi_dtype_bytes(c) <= tgi_dtype_bytes(b))
         return true;
@@ -398,7 +407,7 @@ static const struct rule {
     uint8_t classes;
     bool (*apply)(rewriter *w);
 } rules[] = {
-    {TGI_OP_STOP, ANY, drop_stop},
+    {TGI_OP_STOP, STORED, drop_stop},
     {TGI_OP_NEG, NUM, cancel_inverse},
     {TGI_OP_NOT, BITS, cancel_inverse},
     {TGI_OP_NOT, BOOL, not_of_comparison},
@@ -410,8 +419,8 @@ static const struct rule {
     {TGI_OP_CEIL, FLOAT, drop_rounding},
     {TGI_OP_ROUND, FLOAT, drop_rounding},
     {TGI_OP_TRUNC, FLOAT, drop_rounding},
-    {TGI_OP_CAST, ANY, cast_to_same},
-    {TGI_OP_CAST, ANY, cast_of_cast},
+    {TGI_OP_CAST, STORED, cast_to_same},
+    {TGI_OP_CAST, STORED, cast_of_cast},
     {TGI_OP_ADD, NUM, add_of_neg},
     {TGI_OP_SUB, NUM, sub_of_neg},
     {TGI_OP_SUB, INT, equal_to_zero},
@@ -427,9 +436,9 @@ static const struct rule {
     {TGI_OP_LT, ANY, equal_to_zero},
     {TGI_OP_FMA, FLOAT, fma_by_one},
     {TGI_OP_FMA, FLOAT, fma_plus_negative_zero},
-    {TGI_OP_SELECT, ANY, select_constant},
-    {TGI_OP_SELECT, ANY, select_same},
-    {TGI_OP_SELECT, ANY, select_of_not},
+    {TGI_OP_SELECT, STORED, select_constant},
+    {TGI_OP_SELECT, STORED, select_same},
+    {TGI_OP_SELECT, STORED, select_of_not},
     {TGI_OP_SELECT, BOOL, select_to_condition},
 };
 

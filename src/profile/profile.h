@@ -68,6 +68,7 @@ typedef enum tgi_code_source {
 typedef struct tgi_compile_stats {
     uint64_t phase_ns[TGI_N_PHASES];
     tgi_code_source source;
+    uint64_t n_timed; /* schedules timed by measured planning */
 } tgi_compile_stats;
 
 /* A *unit* is a kernel, a group of straight-line kernels, or all interpreted

@@ -269,3 +269,41 @@ void tgi_timeline_add(const char *category, const char *name,
     }
     pthread_mutex_unlock(&timeline.lock);
 }
+
+/* One end of an asynchronous event: `phase` is b or e. */
+static void append_end(const char *phase, const char *track, const char *name,
+                       uint64_t id, uint64_t at)
+{
+    text t;
+    t.n = 0;
+    put(&t, ",\n{\"ph\":\"");
+    put(&t, phase);
+    put(&t, "\",\"cat\":");
+    put_quoted(&t, track);
+    put(&t, ",\"name\":");
+    put_quoted(&t, name);
+    put(&t, ",\"id\":");
+    put_number(&t, id);
+    put_thread(&t);
+    put(&t, ",\"ts\":");
+    put_time(&t, at - timeline.start);
+    put(&t, "}");
+    append_event(&t);
+}
+
+void tgi_timeline_add_span(const char *track, const char *name, uint64_t begin,
+                           uint64_t end)
+{
+    static uint64_t n_spans; /* lock held */
+    if (!tgi_profile_mode_has(TGI_TRACING))
+        return;
+    if (!thread_id)
+        thread_id = (uint64_t)syscall(SYS_gettid);
+    pthread_mutex_lock(&timeline.lock);
+    if (begin >= timeline.start && end >= begin && timeline.fd >= 0) {
+        n_spans++;
+        append_end("b", track, name, n_spans, begin);
+        append_end("e", track, name, n_spans, end);
+    }
+    pthread_mutex_unlock(&timeline.lock);
+}

@@ -29,6 +29,11 @@ tg_status tgi_timeline_close(void);
 void tgi_timeline_add(const char *category, const char *name,
                       const char *detail, uint64_t begin, uint64_t end);
 
+/* The same for a track of its own instead of a thread: its spans need not
+   nest. */
+void tgi_timeline_add_span(const char *track, const char *name, uint64_t begin,
+                           uint64_t end);
+
 /* The name of the calling thread, a literal; before its first event. */
 void tgi_timeline_name_thread(const char *name);
 

@@ -42,6 +42,8 @@ typedef enum weight_class {
     FLOAT_TO_U32,
     I64_TO_FLOAT,
     FLOAT_TO_I64,
+    CONVERT_F16,
+    NARROW_BF16,
     LOOKUP_8,
     LOOKUP_16,
     LOOKUP_F32,
@@ -87,6 +89,8 @@ static const struct weight {
     [FLOAT_TO_U32] = {{6, 6, 1}, {6, 6, 1}},
     [I64_TO_FLOAT] = {{6, 6, 1}, {6, 6, 1}},
     [FLOAT_TO_I64] = {{9, 9, 1}, {9, 9, 1}},
+    [CONVERT_F16] = {{1, 1, 1}, {2, 2, 2}},
+    [NARROW_BF16] = {{9, 9, 8}, {9, 9, 8}},
     [LOOKUP_8] = {{1, 1, 3}, {2, 2, 6}},
     [LOOKUP_16] = {{4, 4, 9}, {6, 6, 12}},
     [LOOKUP_F32] = {{7, 14, 28}, {7, 14, 28}}, /* lane by lane */
@@ -227,6 +231,10 @@ static weight_class classify(tgi_primitive primitive, tg_dtype dtype,
         return classify_conversion(dtype == TG_F64 ? TG_I64 : TG_I32, dtype);
     case TGI_PRIMITIVE_CONVERT:
         return classify_conversion(dtype, other);
+    case TGI_PRIMITIVE_NARROW:
+        return other == TG_F16 ? CONVERT_F16 : NARROW_BF16;
+    case TGI_PRIMITIVE_WIDEN:
+        return dtype == TG_F16 ? CONVERT_F16 : WIDEN_TO_FLOAT;
     default:
         return SIMPLE;
     }

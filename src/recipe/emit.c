@@ -72,6 +72,20 @@ tgi_emitted tgi_emit_scale(tgi_emitter *e, tg_dtype dtype, tgi_emitted x,
                            : part_scale_by_factors_F64(e, x, sum);
 }
 
+tgi_emitted tgi_emit_narrow(tgi_emitter *e, tg_dtype half, tgi_emitted x)
+{
+    return CONVERT_FROM(TG_U32, TG_U16,
+                        half == TG_F16 ? part_narrow_F16_F32(e, x)
+                                       : part_narrow_BF16_F32(e, x));
+}
+
+tgi_emitted tgi_emit_widen(tgi_emitter *e, tg_dtype half, tgi_emitted x)
+{
+    const tgi_emitted bits = CONVERT_FROM(TG_U16, TG_U32, x);
+    return half == TG_F16 ? part_widen_F16_F32(e, bits)
+                          : part_widen_BF16_F32(e, bits);
+}
+
 static emit_cast *const *const casts[TGI_DTYPES] = {
 #define DTYPE(ID, ...) [TG_##ID] = casts_##ID,
 #include "base/dtype.def"

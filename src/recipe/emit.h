@@ -82,6 +82,10 @@ tgi_emit_constant *tgi_emit_empty_of(int op, tg_dtype dtype);
 tgi_emitted tgi_emit_scale(tgi_emitter *emitter, tg_dtype dtype, tgi_emitted x,
                            tgi_emitted sum);
 
+/* NARROW to `half` and WIDEN from it, likewise. */
+tgi_emitted tgi_emit_narrow(tgi_emitter *emitter, tg_dtype half, tgi_emitted x);
+tgi_emitted tgi_emit_widen(tgi_emitter *emitter, tg_dtype half, tgi_emitted x);
+
 /* CAST or BITCAST. */
 tgi_emitted tgi_emit_cast(tgi_emitter *emitter, int op, tg_dtype from,
                           tg_dtype to, tgi_emitted x);

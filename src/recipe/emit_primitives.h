@@ -35,6 +35,7 @@
 #define PART(type, name, ...) \
     static inline type CAT4(part_, name, _, DT)(EMITTER, __VA_ARGS__)
 #define USE(name, ...) CAT4(part_, name, _, DT)(e, __VA_ARGS__)
+#define USE_OF(type, name, ...) CAT4(part_, name, _, type)(e, __VA_ARGS__)
 #define TABLE_OF(name, ...) \
     static const T CAT4(table_, name, _, DT)[] = {__VA_ARGS__}
 
@@ -118,6 +119,12 @@
     e->primitive(e, TGI_PRIMITIVE_FLOAT_OF, TG_##TO, TG_DTYPE_NONE, \
                  (tgi_emitted[]){CONVERT_FROM(DT_CODE, INTEGER_CODE, x)})
 #define AS_INTEGER(TO, b) CONVERT_FROM(INTEGER_CODE, TG_##TO, b)
+#define CONVERT_AS(FROM, TO, a) CONVERT_FROM(TG_##FROM, TG_##TO, a)
+#define FLOAT32 tgi_emitted
+#define NARROW(TO, a) \
+    e->primitive(e, TGI_PRIMITIVE_NARROW, TG_F32, TG_##TO, (tgi_emitted[]){a})
+#define WIDEN(a) \
+    e->primitive(e, TGI_PRIMITIVE_WIDEN, DT_CODE, TG_F32, (tgi_emitted[]){a})
 #define LOOKUP(table, i) \
     e->lookup(e, DT_CODE, CAT4(table_, table, _, DT), \
               sizeof(CAT4(table_, table, _, DT)) / sizeof(T), i)

@@ -16,6 +16,20 @@
 
 /* -- All types ------------------------------------------------------------- */
 
+RECIPE_1(STOP, x)
+{
+    return x;
+}
+
+RECIPE_3_SELECT(SELECT, m, a, b)
+{
+    return SELECT(m, a, b);
+}
+
+/* -- All but halves -------------------------------------------------------- */
+
+#if TAKES(ANY)
+
 RECIPE_2_MASK(EQ, a, b)
 {
     return EQ(a, b);
@@ -36,15 +50,7 @@ RECIPE_2_MASK(LE, a, b)
     return LE(a, b);
 }
 
-RECIPE_1(STOP, x)
-{
-    return x;
-}
-
-RECIPE_3_SELECT(SELECT, m, a, b)
-{
-    return SELECT(m, a, b);
-}
+#endif
 
 /* -- Numbers --------------------------------------------------------------- */
 
@@ -390,11 +396,14 @@ RECIPE_2_MASK(ARGMIN, best, x)
     return MASK_AND(EQ(best, best), MASK_OR(LT(x, best), NE(x, x)));
 }
 
+#include "recipe/recipe_half.h"
 #include "recipe/recipe_math.h"
 
 #endif
 
-/* -- All types, using the recipes above ------------------------------------ */
+/* -- All but halves, using the recipes above ------------------------------- */
+
+#if TAKES(ANY)
 
 RECIPE_2(REDUCE_MAX, largest, x)
 {
@@ -416,3 +425,5 @@ RECIPE_EMPTY(REDUCE_MIN)
 {
     return K(0);
 }
+
+#endif

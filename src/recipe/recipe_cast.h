@@ -39,6 +39,21 @@
            SELECT(LT(K(0), x), CONVERT(TO, x), K_OF(TO, 0)))
 
 /*
+ * Halves: from and to floats, rounding once. Between halves and integers the
+ * graph has two casts (tgi_dtype_casts_to); those definitions only complete the
+ * tables.
+ */
+#define CAST_FLOAT_HALF(TO, x) NARROW(TO, USE(half_source, x))
+#define CAST_HALF_FLOAT(TO, x) CONVERT_AS(F32, TO, WIDEN(x))
+#define CAST_HALF_HALF(TO, x) NARROW(TO, WIDEN(x))
+#define CAST_HALF_BOOL(TO, x) CONVERT(TO, NE(AND(x, K(0x7fff)), K(0)))
+#define CAST_HALF_SINT(TO, x) CONVERT(TO, x)
+#define CAST_HALF_UINT CAST_HALF_SINT
+#define CAST_BOOL_HALF CAST_HALF_SINT
+#define CAST_SINT_HALF CAST_HALF_SINT
+#define CAST_UINT_HALF CAST_HALF_SINT
+
+/*
  * Bitcasts, between types of one size: BITCAST_<from class>_<to class>(TO, x).
  * The bits of a NaN depend on the instructions that made it, so all NaNs give
  * those of the one that is positive and quiet, without payload. Bool takes no
@@ -54,6 +69,17 @@
     AS_INTEGER(TO, BITS_OF(SELECT(EQ(x, x), x, K(NAN))))
 #define BITCAST_FLOAT_UINT BITCAST_FLOAT_SINT
 #define BITCAST_FLOAT_FLOAT(TO, x) CONVERT(TO, x)
+#define BITCAST_HALF_SINT(TO, x) \
+    CONVERT(TO, SELECT(LT(K(INFINITE_HALF), AND(x, K(0x7fff))), \
+                       K(QUIET_HALF), x))
+#define BITCAST_HALF_UINT BITCAST_HALF_SINT
+#define BITCAST_HALF_HALF BITCAST_HALF_SINT
+#define BITCAST_HALF_FLOAT BITCAST_SINT_SINT
+#define BITCAST_FLOAT_HALF BITCAST_SINT_SINT
+#define BITCAST_SINT_HALF BITCAST_SINT_SINT
+#define BITCAST_UINT_HALF BITCAST_SINT_SINT
+#define BITCAST_HALF_BOOL BITCAST_SINT_SINT
+#define BITCAST_BOOL_HALF BITCAST_SINT_SINT
 #define BITCAST_BOOL_BOOL(TO, x) CONVERT(TO, x)
 #define BITCAST_BOOL_SINT BITCAST_BOOL_BOOL
 #define BITCAST_BOOL_UINT BITCAST_BOOL_BOOL
@@ -61,6 +87,14 @@
 #define BITCAST_SINT_BOOL BITCAST_BOOL_BOOL
 #define BITCAST_UINT_BOOL BITCAST_BOOL_BOOL
 #define BITCAST_FLOAT_BOOL BITCAST_BOOL_BOOL
+
+/* Bits of infinity and of the quiet NaN of the current half. */
+#define INFINITE_HALF CAT(INFINITE_, DT)
+#define INFINITE_F16 0x7c00
+#define INFINITE_BF16 0x7f80
+#define QUIET_HALF CAT(QUIET_, DT)
+#define QUIET_F16 0x7e00
+#define QUIET_BF16 0x7fc0
 
 #define WIDTH_OF(TO) ((int)(8 * sizeof(scalar_##TO)))
 #define POWER_OF_2(n) __builtin_ldexp(1.0, n)

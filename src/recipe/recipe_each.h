@@ -5,7 +5,7 @@
  * before (scalar.h or emit_primitives.h). The list repeats dtype.def, because a
  * macro cannot include a file. recipe_one.h checks the class, and the tables
  * that templates define per DT are collected through dtype.def, so a missing
- * type does not compile.
+ * type does not compile. Halves stand last, because their casts use parts of f32.
  */
 
 #define DT BOOL
@@ -50,4 +50,12 @@
 
 #define DT F64
 #define CLASS FLOAT
+#include "recipe/recipe_one.h"
+
+#define DT F16
+#define CLASS HALF
+#include "recipe/recipe_one.h"
+
+#define DT BF16
+#define CLASS HALF
 #include "recipe/recipe_one.h"

@@ -49,18 +49,22 @@
 /* 1 if the current class is in the set, else 0; usable in #if. */
 #define TAKES(types) TAKES_(CAT(PICK_, CLASS), SET_##types)
 #define TAKES_(pick, set) pick set
-#define PICK_BOOL(is_bool, is_sint, is_uint, is_float) is_bool
-#define PICK_SINT(is_bool, is_sint, is_uint, is_float) is_sint
-#define PICK_UINT(is_bool, is_sint, is_uint, is_float) is_uint
-#define PICK_FLOAT(is_bool, is_sint, is_uint, is_float) is_float
-#define SET_ANY (1, 1, 1, 1)
-#define SET_NUM (0, 1, 1, 1)
-#define SET_INT (0, 1, 1, 0)
-#define SET_BITS (1, 1, 1, 0)
-#define SET_BOOL (1, 0, 0, 0)
-#define SET_SINT (0, 1, 0, 0)
-#define SET_UINT (0, 0, 1, 0)
-#define SET_FLOAT (0, 0, 0, 1)
+#define PICK_BOOL(is_bool, is_sint, is_uint, is_float, is_half) is_bool
+#define PICK_SINT(is_bool, is_sint, is_uint, is_float, is_half) is_sint
+#define PICK_UINT(is_bool, is_sint, is_uint, is_float, is_half) is_uint
+#define PICK_FLOAT(is_bool, is_sint, is_uint, is_float, is_half) is_float
+#define PICK_HALF(is_bool, is_sint, is_uint, is_float, is_half) is_half
+#define SET_STORED (1, 1, 1, 1, 1)
+#define SET_NUM_HALF (0, 1, 1, 1, 1)
+#define SET_ANY (1, 1, 1, 1, 0)
+#define SET_NUM (0, 1, 1, 1, 0)
+#define SET_INT (0, 1, 1, 0, 0)
+#define SET_BITS (1, 1, 1, 0, 0)
+#define SET_BOOL (1, 0, 0, 0, 0)
+#define SET_SINT (0, 1, 0, 0, 0)
+#define SET_UINT (0, 0, 1, 0, 0)
+#define SET_FLOAT (0, 0, 0, 1, 0)
+#define SET_HALF (0, 0, 0, 0, 1)
 
 /* WHEN(TAKES(NUM), text): the text if TAKES(NUM) is 1, else nothing. */
 #define WHEN(condition, ...) CAT(WHEN_, condition)(__VA_ARGS__)

@@ -40,9 +40,13 @@
  *   K_OF(TO, c) WIDTH_OF(TO)
  *   FLOAT_OF_BITS(TO, x) the float TO with the bits of an integer of its size
  *   AS_INTEGER(TO, b)    an INTEGER as the integer TO of its size
+ *   NARROW(TO, x)        an f32 as the half TO, rounded to nearest; the bits of
+ *                        a NaN are unspecified
+ *   WIDEN(x)             the f32 equal to a half
+ *   CONVERT_AS(FROM, TO, x) FLOAT32   CONVERT of another type; an f32
  *
  * PART(type, name, parameters) defines a helper, which recipes call by
- * USE(name, …); TABLE_OF(name, values …) defines a table of constants.
+ * USE(name, …), or USE_OF(DT, name, …) if it is one of another type; TABLE_OF(name, values …) defines a table of constants.
  */
 #ifndef TGI_SCALAR_H
 #define TGI_SCALAR_H
@@ -94,6 +98,7 @@
 #define PART(type, name, ...) \
     static inline type CAT4(part_, name, _, DT)(__VA_ARGS__)
 #define USE(name, ...) CAT4(part_, name, _, DT)(__VA_ARGS__)
+#define USE_OF(type, name, ...) CAT4(part_, name, _, type)(__VA_ARGS__)
 #define TABLE_OF(name, ...) \
     static const T CAT4(table_, name, _, DT)[] = {__VA_ARGS__}
 
@@ -173,5 +178,9 @@
 #define FLOAT_OF_BITS(TO, x) \
     (((union { T bits; scalar_##TO value; }){.bits = (x)}).value)
 #define AS_INTEGER(TO, b) ((scalar_##TO)(b))
+#define CONVERT_AS(FROM, TO, a) ((scalar_##TO)(scalar_##FROM)(a))
+#define FLOAT32 scalar_F32
+#define NARROW(TO, a) ((scalar_##TO)part_narrow_##TO##_F32(a))
+#define WIDEN(a) (CAT4(part_widen_, DT, _, F32)(a))
 
 #endif /* TGI_SCALAR_H */

@@ -56,14 +56,15 @@ static tg_status fail_host_call(const tgi_node *node, tg_status status)
 {
     const tg_error_record *record = tg_error_last();
     const tg_site site = tgi_node_site(node);
+    const char *own_name = ((const tgi_attr_host *)node->attr)->name;
+    const char *name = own_name ? own_name : tgi_op_table[node->op].name;
     if (record->status == status)
-        TGI_FAIL(status, site, "host_call: %s", record->message);
+        TGI_FAIL(status, site, "%s: %s", name, record->message);
     if ((int)status < 0 || status > TG_ERROR_ASSERT)
-        TGI_FAIL(
-            TG_ERROR_CALLBACK, site,
-            "host_call: the function returned %d, which is not a tg_status",
-            (int)status);
-    TGI_FAIL(status, site, "host_call: the function failed: %s",
+        TGI_FAIL(TG_ERROR_CALLBACK, site,
+                 "%s: the function returned %d, which is not a tg_status",
+                 name, (int)status);
+    TGI_FAIL(status, site, "%s: the function failed: %s", name,
              tg_status_name(status));
 }
 
@@ -83,8 +84,10 @@ tg_status tgi_host_call(const tgi_host *host, const tgi_node *node,
     tgi_error_copy before;
     tgi_error_save(&before);
     tg_error_clear();
+    tgi_host_poller *outer = tgi_host_poller_enter(host->poller);
     tg_status status = attr->function(buffers, node->n_inputs, outputs,
                                       n_outputs, attr->user);
+    tgi_host_poller_enter(outer);
     tgi_fpenv_begin();
     tgi_host_log_end(host->log, status != TG_OK, outputs, n_outputs);
     if (status)

@@ -9,6 +9,7 @@
 
 #include "ir/graph.h"
 #include "runtime/host_log.h"
+#include "runtime/host_poll.h"
 #include "runtime/view.h"
 
 /* The sink for tg_print. */
@@ -16,6 +17,7 @@ typedef struct tgi_host {
     void (*print)(const char *text, void *user);
     void *user;
     tgi_host_log *log; /* records or replays a run; or NULL */
+    tgi_host_poller *poller; /* of the run; or NULL */
 } tgi_host;
 
 /*

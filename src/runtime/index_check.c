@@ -25,6 +25,7 @@
     }
 #define READ_BOOL(ID, type)
 #define READ_FLOAT(ID, type)
+#define READ_HALF(ID, type)
 #define DTYPE(ID, name, type, cls) READ_##cls(ID, type)
 #include "base/dtype.def"
 #undef DTYPE
@@ -34,6 +35,7 @@ static tgi_read_index *const readers[TGI_DTYPES] = {
 #define ENTRY_UINT ENTRY_SINT
 #define ENTRY_BOOL(ID)
 #define ENTRY_FLOAT(ID)
+#define ENTRY_HALF(ID)
 #define DTYPE(ID, name, type, cls) ENTRY_##cls(ID)
 #include "base/dtype.def"
 #undef DTYPE

@@ -296,7 +296,8 @@ Test(bad_input, rank_extents_and_sizes_are_checked_at_creation)
     check_shape_refused(s.ctx, TG_I8, 2, (int64_t[]){big, big},
                         TG_ERROR_OVERFLOW);
     check_shape_refused(s.ctx, TG_DTYPE_NONE, 1, ones, TG_ERROR_DTYPE);
-    check_shape_refused(s.ctx, (tg_dtype)10, 1, ones, TG_ERROR_DTYPE);
+    check_shape_refused(s.ctx, (tg_dtype)(TG_F64 + 1), 1, ones,
+                        TG_ERROR_DTYPE);
     check_shape_refused(s.ctx, (tg_dtype)-3, 1, ones, TG_ERROR_DTYPE);
     check_shape_refused(s.ctx, (tg_dtype)1000, 1, ones, TG_ERROR_DTYPE);
     cr_assert_null(tg_tensor_create(s.ctx, TG_F32, 2, NULL, tg_zeros()));

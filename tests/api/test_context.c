@@ -251,7 +251,8 @@ Test(context, options_that_mean_nothing_are_refused)
             "+call, +memory, +jit, +cache, +config");
     REFUSED(skip_passes, "fold, unfold",
             "'unfold' is not one of inline, crop, shape, distribute, fold, "
-            "simplify, hoist, dead, elide-copies, in-place, group");
+            "simplify, hoist, dead, elide-copies, in-place, group, "
+            "row-blocks, share");
     REFUSED(explain, "retrace,everything",
             "'everything' is not one of retrace, fusion");
     REFUSED(dump, "graphics",

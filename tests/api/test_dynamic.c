@@ -378,6 +378,43 @@ SCENARIO(scattered_from_itself, 1,
          half_updated(half_updated(tg_softmax(x, 0), some_indices(start, 9)),
                       some_indices(start, 8)))
 
+/* 0, 2, 5, 7 … 27 */
+static tg_value computed_indices(void)
+{
+    const tg_value i = tg_iota(TG_F32, TG_DIMS(12), 0);
+    return tg_cast(tg_mul(i, 2.5), TG_I64);
+}
+
+/* Indices that a check has found to be in range of one operand are not in range
+   of a smaller one. */
+SCENARIO(checked_indices, 3, tg_gather(x, computed_indices(), 0),
+         tg_gather_with(tg_slice(x, 0, 0, 9, 1), computed_indices(), 0,
+                        TG_GATHER_CLAMP),
+         tg_gather_with(tg_slice(x, 0, 0, 9, 1), computed_indices(), 0,
+                        TG_GATHER_ZERO))
+SCENARIO(checked_rows, 3, tg_gather(x, computed_indices(), 0),
+         tg_gather_with(x, computed_indices(), 0, TG_GATHER_ZERO),
+         tg_scatter_with(tg_slice(x, 0, 0, 9, 1), computed_indices(),
+                         tg_slice(x, 0, 0, 12, 1), 0, TG_SCATTER_ADD,
+                         TG_SCATTER_DROP))
+SCENARIO(checked_vectors, 3,
+         tg_gather(tg_reshape(x, TG_DIMS(-1)), computed_indices(), 0),
+         tg_scatter_with(tg_slice(tg_reshape(x, TG_DIMS(-1)), 0, 0, 9, 1),
+                         computed_indices(),
+                         tg_slice(tg_reshape(y, TG_DIMS(-1)), 0, 0, 12, 1), 0,
+                         TG_SCATTER_ADD, TG_SCATTER_DROP),
+         tg_scatter_with(tg_reshape(x, TG_DIMS(-1)), computed_indices(),
+                         tg_slice(tg_reshape(y, TG_DIMS(-1)), 0, 0, 12, 1), 0,
+                         TG_SCATTER_ADD, TG_SCATTER_DROP))
+
+Test(dynamic, checked_indices_have_the_bits_of_the_interpreter)
+{
+    check_modes(call_checked_indices);
+    check_modes(call_checked_rows);
+    check_modes(call_checked_vectors);
+    check_nothing_is_alive();
+}
+
 Test(dynamic, scatters_have_the_bits_of_the_interpreter)
 {
     check_modes(call_scattered_rows);

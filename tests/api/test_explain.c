@@ -44,6 +44,27 @@ Test(explain, another_rank_is_nearer_than_another_dtype)
     session_end(&s);
 }
 
+/* As in logs, dumps, pages and profiles, traces are those of the context. */
+Test(explain, traces_of_all_functions_have_one_numbering)
+{
+    session s;
+    session_begin(&s);
+    tg_function *f = tg_function_create(s.ctx, sums, NULL, NULL);
+    tg_function *g = tg_function_create(s.ctx, sums, NULL, NULL);
+    call_with(f, s.ctx, TG_F32, TG_DIMS(4), 3);
+    call_with(g, s.ctx, TG_F32, TG_DIMS(4), 3);
+    call_with(f, s.ctx, TG_F64, TG_DIMS(4), 3);
+    check_reasons(f, "trace 0: first call\n"
+                     "trace 2: arg 0: f32 -> f64\n");
+    check_reasons(g, "trace 1: first call\n");
+    tg_retrace second;
+    cr_assert(tg_function_retrace(f, 1, &second));
+    cr_assert_eq(second.number, 2);
+    tg_function_release(f);
+    tg_function_release(g);
+    session_end(&s);
+}
+
 Test(explain, extents_that_were_equal_and_no_longer_are_is_a_reason)
 {
     session s;

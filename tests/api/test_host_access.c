@@ -15,7 +15,7 @@
             tg_tensor_create(s.ctx, dtype, TG_DIMS(2), tg_fill(1)); \
         type *elements = tg_tensor_##name(x); \
         cr_assert_eq((void *)elements, tg_tensor_data(x)); \
-        cr_assert(elements[1] == 1); \
+        cr_assert(TG_TO_DOUBLE(elements[1]) == 1); \
         cr_assert_eq(tg_tensor_##name(other) != NULL, dtype == TG_F32); \
         if (dtype != TG_F32) \
             check_record(TG_ERROR_DTYPE, \

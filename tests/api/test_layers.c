@@ -315,6 +315,7 @@ Test(layers, the_gradient_of_an_embedding_adds_up_repeated_rows)
 typedef struct recurrent {
     tg_lstm_layer lstm;
     tg_gru_layer gru;
+    tg_rnn_layer rnn;
 } recurrent;
 
 static void cells_and_sequences(tg_trace *t, const tg_value *in, void *user)
@@ -325,16 +326,19 @@ static void cells_and_sequences(tg_trace *t, const tg_value *in, void *user)
     tg_unstack(in[0], 0, x, 4);
     const tg_lstm_state last = tg_lstm(in[0], state, &r->lstm, &hs);
     const tg_value last_h = tg_gru(in[0], h, &r->gru, &gs);
-    tg_value by_lstm[4], by_gru[4];
+    tg_value rs, by_lstm[4], by_gru[4], by_rnn[4], simple = h;
+    tg_rnn(in[0], h, &r->rnn, &rs);
     for (int i = 0; i < 4; i++) {
         state = tg_lstm_cell(x[i], state, &r->lstm);
         by_lstm[i] = state.h;
         h = by_gru[i] = tg_gru_cell(x[i], h, &r->gru);
+        simple = by_rnn[i] = tg_rnn_cell(x[i], simple, &r->rnn);
     }
     tg_return(t, hs, tg_stack(0, by_lstm[0], by_lstm[1], by_lstm[2],
                               by_lstm[3]),
               gs, tg_stack(0, by_gru[0], by_gru[1], by_gru[2], by_gru[3]),
-              last.c, state.c, last_h, h);
+              last.c, state.c, last_h, h, rs,
+              tg_stack(0, by_rnn[0], by_rnn[1], by_rnn[2], by_rnn[3]));
 }
 
 static void check_recurrent(session *s, outcome *out)
@@ -342,27 +346,65 @@ static void check_recurrent(session *s, outcome *out)
     recurrent r;
     check_works(tg_lstm_create(s->ctx, "lstm", TG_F32, 5, 8, &r.lstm));
     check_works(tg_gru_create(s->ctx, "gru", TG_F32, 5, 8, &r.gru));
+    check_works(tg_rnn_create(s->ctx, "rnn", TG_F32, 5, 8, &r.rnn));
     tg_function *f = tg_function_create(
         s->ctx, cells_and_sequences, &r,
         TG_SIGNATURE(TG_SPEC(TG_F32, 4, TG_UNKNOWN, 5)));
     tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(4, 3, 5),
                                     tg_seeded(tg_normal(0, 1), 1));
-    tg_tensor *y[8] = {NULL};
+    tg_tensor *y[10] = {NULL};
     check_works(tg_call(f, TG_ARGS(x),
                         TG_RESULTS(&y[0], &y[1], &y[2], &y[3], &y[4], &y[5],
-                                   &y[6], &y[7])));
-    for (int i = 0; i < 8; i += 2) {
+                                   &y[6], &y[7], &y[8], &y[9])));
+    for (int i = 0; i < 10; i += 2) {
         cr_assert_eq(tg_tensor_bytes(y[i]), tg_tensor_bytes(y[i + 1]));
         cr_assert_arr_eq(tg_tensor_data(y[i]), tg_tensor_data(y[i + 1]),
                          tg_tensor_bytes(y[i]), "results %d and %d", i, i + 1);
         note_tensor(out, y[i]);
     }
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 10; i++)
         tg_tensor_release(y[i]);
     tg_tensor_release(x);
     tg_function_release(f);
+    tg_bundle_release(&tg_rnn_layer_type, &r.rnn);
     tg_bundle_release(&tg_gru_layer_type, &r.gru);
     tg_bundle_release(&tg_lstm_layer_type, &r.lstm);
+}
+
+static void simple_step(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_rnn_layer *layer = user;
+    const tg_value h = tg_rnn_cell(in[0], in[1], layer);
+    tg_return(t, h, tg_tanh(tg_add(tg_add(tg_matmul(in[0],
+                                                    layer->input_weights),
+                                          layer->bias),
+                                   tg_matmul(in[1], layer->state_weights))));
+}
+
+Test(layers, a_simple_step_is_a_hyperbolic_tangent)
+{
+    session s;
+    session_begin(&s);
+    tg_rnn_layer layer;
+    check_works(tg_rnn_create(s.ctx, "rnn", TG_F64, 3, 2, &layer));
+    check_works(tg_variable_assign(layer.bias, 0.25));
+    tg_function *f = tg_function_create(s.ctx, simple_step, &layer, NULL);
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F64, TG_DIMS(4, 3),
+                                    tg_seeded(tg_normal(0, 1), 1));
+    tg_tensor *h = tg_tensor_create(s.ctx, TG_F64, TG_DIMS(4, 2),
+                                    tg_seeded(tg_normal(0, 1), 2));
+    tg_tensor *y[2] = {NULL};
+    check_works(tg_call(f, TG_ARGS(x, h), TG_RESULTS(&y[0], &y[1])));
+    for (int i = 0; i < 8; i++)
+        cr_assert_float_eq(((const double *)tg_tensor_data(y[0]))[i],
+                           ((const double *)tg_tensor_data(y[1]))[i], 1e-15);
+    for (int i = 0; i < 2; i++)
+        tg_tensor_release(y[i]);
+    tg_tensor_release(x);
+    tg_tensor_release(h);
+    tg_function_release(f);
+    tg_bundle_release(&tg_rnn_layer_type, &layer);
+    session_end(&s);
 }
 
 Test(layers, a_sequence_has_the_bits_of_its_steps)

@@ -284,8 +284,8 @@ Test(npy, bad_headers_are_refused)
         {"{'descr': '<f4', 'fortran_order': False, 'shape': "
          "(4294967296,4294967296)}",
          "too many elements", TG_ERROR_OVERFLOW},
-        {"{'descr': '<f2', 'fortran_order': False, 'shape': (12,)}",
-         "dtype '<f2' is not supported", TG_ERROR_DTYPE},
+        {"{'descr': '<f3', 'fortran_order': False, 'shape': (12,)}",
+         "dtype '<f3' is not supported", TG_ERROR_DTYPE},
         {"{'descr': '|f4', 'fortran_order': False, 'shape': (6,)}",
          "dtype '|f4' is not supported", TG_ERROR_DTYPE},
         {"{'descr': '<U12345678901234567', 'shape': (6,)}", "not supported",

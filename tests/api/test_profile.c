@@ -374,6 +374,46 @@ Test(profile, several_threads_and_contexts_share_it)
     check_nothing_is_alive();
 }
 
+/* -- Spans of the program -------------------------------------------------- */
+
+Test(profile, spans_are_a_track_and_may_overlap)
+{
+    const char path[] = "test_profile_spans.json";
+    tg_profile_options options = TG_PROFILE_OPTIONS_INIT;
+    options.trace_file = path;
+    const uint64_t before = tg_timeline_now();
+    cr_assert_not(tg_timeline_is_on());
+    tg_timeline_span("track", "dropped", before, before + 1);
+    cr_assert_eq(tg_profile_start(&options), TG_OK, "%s", tg_error(NULL));
+    cr_assert(tg_timeline_is_on());
+    const uint64_t begin = tg_timeline_now();
+    tg_timeline_span("track", "first", begin, begin + 2000);
+    tg_timeline_span("track", "second", begin + 1000, begin + 3000);
+    tg_timeline_span("track", "too early", before, begin);
+    tg_timeline_span("track", "backwards", begin + 1, begin);
+    tg_timeline_span(NULL, NULL, begin, begin);
+    cr_assert_eq(tg_profile_stop(), TG_OK);
+    json_t *events = json_load_file(path, 0, NULL), *event;
+    const char *wanted[] = {"bfirst", "efirst", "bsecond", "esecond", "b", "e"};
+    size_t i, n = 0;
+    json_array_foreach(events, i, event)
+    {
+        char text[64];
+        snprintf(text, sizeof(text), "%s%s",
+                 json_string_value(json_object_get(event, "ph")),
+                 json_string_value(json_object_get(event, "name")));
+        if (text[0] == 'b' || text[0] == 'e') {
+            cr_assert_lt(n, sizeof(wanted) / sizeof(*wanted));
+            cr_assert_str_eq(text, wanted[n++]);
+            cr_assert_not_null(json_object_get(event, "id"));
+        }
+    }
+    cr_assert_eq(n, sizeof(wanted) / sizeof(*wanted));
+    json_decref(events);
+    (void)unlink(path);
+    tg_profile_clear();
+}
+
 /* -- Bits ------------------------------------------------------------------ */
 
 Test(profile, results_keep_their_bits)

@@ -34,6 +34,21 @@ static void check_counts(const counts *c, float before, float after)
     check_works(tg_variable_assign(c->after, 0));
 }
 
+/* Fails unless a scenario compiles its loop to straight-line code. */
+static void check_is_straightline(void run(session *s, outcome *out))
+{
+    need_compiler();
+    session s;
+    outcome *out = calloc(1, sizeof(*out));
+    session_begin_with(&s, (tg_context_options){.jit = "required",
+                                                .explain = "fusion"});
+    run(&s, out);
+    cr_assert_not_null(strstr(s.logged, "straight-line code, in registers"),
+                       "%s", s.logged);
+    session_end(&s);
+    free(out);
+}
+
 /* -- One loop -------------------------------------------------------------- */
 
 /* Reports the next value, the carried ones, and one that is only computed. */
@@ -89,16 +104,7 @@ Test(semantics, line_14_an_assert_reports_values_in_registers)
 
 Test(semantics, line_14_a_small_loop_with_an_assert_is_straight_line_code)
 {
-    need_compiler();
-    session s;
-    outcome *out = calloc(1, sizeof(*out));
-    session_begin_with(&s, (tg_context_options){.jit = "required",
-                                                .explain = "fusion"});
-    one_loop(&s, out);
-    cr_assert_not_null(strstr(s.logged, "straight-line code, in registers"),
-                       "%s", s.logged);
-    session_end(&s);
-    free(out);
+    check_is_straightline(one_loop);
 }
 
 /* -- The number of the iteration ------------------------------------------- */
@@ -130,6 +136,73 @@ static void iterations(session *s, outcome *out)
 Test(semantics, line_14_an_assert_may_report_the_iteration)
 {
     check_all_modes(iterations);
+}
+
+Test(semantics, line_14_an_assert_of_the_iteration_is_straight_line_code)
+{
+    check_is_straightline(iterations);
+}
+
+/* The iteration of the outer loop is captured. `in` is the count, its limit and
+   a value that the loop passes on. */
+CALLBACK(count_in_inner)
+{
+    const tg_value *outer = user;
+    tg_value next = tg_add(in[1], 1);
+    tg_assert(t, tg_lt(next, in[2]), "iteration %v in %v: %v", in[0], *outer,
+              next);
+    tg_return(t, next, in[2]);
+}
+
+CALLBACK(count_in_outer)
+{
+    (void)user;
+    tg_value outer = in[0], y[2];
+    tg_for(3, count_in_inner, &outer, TG_ARGS(in[1], in[2]), y, 2);
+    tg_return(t, y[0], in[2], tg_add(in[3], in[3]));
+}
+
+CALLBACK(iterations_in_loops)
+{
+    tg_value y[3];
+    tg_for(4, count_in_outer, user, TG_ARGS(in[0], in[1], in[2]), y, 3);
+    tg_return(t, y[0], y[2]);
+}
+
+static void check_nested_iterations(session *s, outcome *out, int64_t n)
+{
+    tg_function *f =
+        tg_function_create(s->ctx, iterations_in_loops, NULL, NULL);
+    TG_AUTO(tg_tensor) x = f32_range(s->ctx, n);
+    TG_AUTO(tg_tensor) y = NULL;
+    float count;
+    for (int i = 0; i < 2; i++) {
+        check_works(
+            tg_call(f, TG_ARGS(0.0f, 13.0f, x), TG_RESULTS(&count, &y)));
+        note(out, &count, sizeof(count));
+        check_asserts(out, tg_call(f, TG_ARGS(0.0f, 9.0f, x), TG_RESULTS()),
+                      "assert: iteration 2 in 2: 9");
+    }
+    tg_function_release(f);
+}
+
+/* Both loops are straight-line code. */
+static void small_nested_iterations(session *s, outcome *out)
+{
+    check_nested_iterations(s, out, 3);
+}
+
+/* Only the inner one is. */
+static void large_nested_iterations(session *s, outcome *out)
+{
+    check_nested_iterations(s, out, 5000);
+}
+
+Test(semantics, line_14_an_assert_may_report_the_iterations_of_two_loops)
+{
+    check_all_modes(small_nested_iterations);
+    check_all_modes(large_nested_iterations);
+    check_is_straightline(large_nested_iterations);
 }
 
 /* -- Loops in loops -------------------------------------------------------- */

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "support/api.h"
+#include "support/modes.h"
 
 /* Runs a check in a context with all passes, and in one without. */
 static void with_and_without_passes(void (*check)(session *s))
@@ -95,6 +96,46 @@ static void check_swap(session *s)
 Test(semantics, line_13_two_variables_can_be_swapped)
 {
     with_and_without_passes(check_swap);
+}
+
+/* The assignments precede the print, and the views of the old contents follow
+   it. */
+static void swap_before_a_print(tg_trace *t, const tg_value *in, void *user)
+{
+    const two *v = user;
+    (void)in;
+    tg_value a = tg_read(v->a), b = tg_read(v->b);
+    tg_assign(v->a, b);
+    tg_assign(v->b, a);
+    tg_print(t, "swapped");
+    tg_return(t, tg_min(tg_reshape(b, TG_DIMS(9)), 4),
+              tg_reshape(a, TG_DIMS(9)));
+}
+
+static void check_views_after_a_print(session *s)
+{
+    two v = {tg_variable_create(s->ctx, "a", TG_F32, TG_DIMS(3, 3),
+                                tg_fill(1)),
+             tg_variable_create(
+                 s->ctx, "b", TG_F32, TG_DIMS(3, 3),
+                 tg_from_data((float[]){1, 2, 3, 4, 5, 6, 7, 8, 9}))};
+    tg_function *f = tg_function_create(s->ctx, swap_before_a_print, &v, NULL);
+    tg_tensor *low = NULL, *old = NULL;
+    cr_assert_eq(tg_call(f, TG_ARGS(), TG_RESULTS(&low, &old)), TG_OK, "%s",
+                 tg_error(NULL));
+    check_f32(low, 1, 2, 3, 4, 4, 4, 4, 4, 4);
+    check_f32(old, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+    check_variable(v.a, 1, 2, 3, 4, 5, 6, 7, 8, 9);
+    check_variable(v.b, 1, 1, 1, 1, 1, 1, 1, 1, 1);
+    tg_variable_release(v.a);
+    tg_variable_release(v.b);
+    tg_function_release(f);
+}
+
+Test(semantics, line_13_views_keep_the_contents_before_a_print)
+{
+    with_and_without_passes(check_views_after_a_print);
+    in_modes(check_views_after_a_print);
 }
 
 static void move_elements(tg_trace *t, const tg_value *in, void *user)

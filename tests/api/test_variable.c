@@ -203,8 +203,8 @@ Test(variable, bad_arguments_are_refused)
         tg_variable_create(NULL, "v", TG_F32, TG_SCALAR, zeros),
         TG_ERROR_INVALID_ARGUMENT, "tg_variable_create: the context is NULL");
     check_no_variable(
-        tg_variable_create(s.ctx, "v", (tg_dtype)11, TG_SCALAR, zeros),
-        TG_ERROR_DTYPE, "11 is not an element type");
+        tg_variable_create(s.ctx, "v", (tg_dtype)14, TG_SCALAR, zeros),
+        TG_ERROR_DTYPE, "14 is not an element type");
     check_no_variable(
         tg_variable_create(s.ctx, "v", TG_F32, TG_DIMS(-1), zeros),
         TG_ERROR_SHAPE, "extent -1 of axis 0 is negative");

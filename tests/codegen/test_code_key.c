@@ -166,6 +166,7 @@ static void change_uses(subject *s, tgi_kernel_loops *k)
     for (size_t i = 0; i < k->checks.n; i++) {
         check_counts(s, k->checks.data[i].value);
         check_counts(s, k->checks.data[i].position);
+        check_counts(s, k->checks.data[i].index);
         check_counts(s, k->checks.data[i].number);
         check_counts(s, k->checks.data[i].phase);
     }
@@ -371,6 +372,29 @@ Test(code_key, offset_tables_count)
          F32(TG_UNKNOWN, TG_UNKNOWN, TG_UNKNOWN, 3), F32(3, 3, 3, 16));
     subject_begin(&s);
     change_loops(&s);
+    subject_end(&s);
+}
+
+/* Row blocks need values that exceed L2, so they are written here. */
+Test(code_key, row_blocks_count)
+{
+    subject s;
+    tgi_row_kernel kernel = {.n_axes = 1, .per_row = 1, .rows_per_index = 1};
+    tgi_block_buffer buffer = {tgi_buffer_id_from(0), 7};
+    tgi_row_blocks blocks = {1, 100, 10, 1, 1, &kernel, &buffer};
+    fuse(&s.fu, of_rows, NO_SYMBOLS, F32(4096, 100), I32(7));
+    cr_assert(tgi_vec_push(&s.fu.loops->row_blocks, blocks));
+    subject_begin(&s);
+    change_loops(&s);
+    tgi_row_blocks *rows = &s.fu.loops->row_blocks.data[0];
+    check_counts(&s, rows->matrices);
+    check_counts(&s, rows->rows);
+    check_counts(&s, rows->block_rows);
+    check_counts(&s, kernel.n_axes);
+    check_counts(&s, kernel.per_row);
+    check_counts(&s, kernel.rows_per_index);
+    check_counts(&s, buffer.buffer.raw);
+    check_counts(&s, buffer.row_elements);
     subject_end(&s);
 }
 

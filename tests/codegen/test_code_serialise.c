@@ -28,7 +28,7 @@ static tgi_strbuf write_sample(const char *entry)
                                  .entry = entry,
                                  .n_kernels = N_KERNELS};
     tgi_strbuf bytes = {0};
-    tgi_code_serialise(&codegen, &bytes);
+    tgi_code_serialise(&codegen, NULL, 0, &bytes);
     cr_assert_not(bytes.failed);
     free(object.data);
     return bytes;
@@ -71,6 +71,33 @@ Test(code_bytes, reads_back_the_written_bytes)
     check_nothing_is_alive();
 }
 
+/* A plan is kept with its code, and its size is validated. */
+Test(code_bytes, a_plan_is_read_back)
+{
+    static const char plan[] = "\1\0\2";
+    const object_bytes object = object_sample();
+    const tgi_codegen codegen = {.object = object.data,
+                                 .object_bytes = object.n,
+                                 .entry = "answer",
+                                 .n_kernels = N_KERNELS};
+    tgi_strbuf bytes = {0};
+    tgi_code *code;
+    tgi_code_serialise(&codegen, plan, sizeof(plan), &bytes);
+    cr_assert_eq(tgi_code_deserialise(bytes.text, bytes.n, N_KERNELS, &code),
+                 TG_OK, "%s", tg_error(NULL));
+    cr_assert_eq(code->plan_bytes, sizeof(plan));
+    cr_expect_arr_eq(code->plan, plan, sizeof(plan));
+    tgi_code_release(code);
+    for (int size = 0; size < 128; size++) {
+        bytes.text[1] = (char)size;
+        cr_expect_eq(read_copy(bytes.text, bytes.n) == TG_OK,
+                     size == sizeof(plan), "a plan of %d bytes", size);
+    }
+    tgi_strbuf_deinit(&bytes);
+    free(object.data);
+    check_nothing_is_alive();
+}
+
 Test(code_bytes, code_without_kernels_is_code)
 {
     const object_bytes object = object_sample();
@@ -79,7 +106,7 @@ Test(code_bytes, code_without_kernels_is_code)
                                  .entry = "load"};
     tgi_strbuf bytes = {0};
     tgi_code *code;
-    tgi_code_serialise(&codegen, &bytes);
+    tgi_code_serialise(&codegen, NULL, 0, &bytes);
     cr_assert_eq(tgi_code_deserialise(bytes.text, bytes.n, 0, &code), TG_OK);
     tgi_code_release(code);
     tgi_strbuf_deinit(&bytes);
@@ -121,6 +148,7 @@ Test(code_bytes, sizes_of_names_are_validated)
     for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
         tgi_strbuf bytes = {0};
         tgi_leb128_put(&bytes, N_KERNELS);
+        tgi_leb128_put(&bytes, 0);
         tgi_leb128_put(&bytes, sizes[i]);
         tgi_strbuf_add_bytes(&bytes, "answer", 7);
         cr_assert_eq(read_copy(bytes.text, bytes.n),

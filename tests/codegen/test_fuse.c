@@ -432,6 +432,60 @@ Test(fuse, results_that_no_failure_follows_are_known)
     check_nothing_is_alive();
 }
 
+/* in[1] has floats; out_of_other: of a smaller operand, too. */
+static void of_computed_indices(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_value at = tg_cast(in[1], TG_I64);
+    const tg_value x = tg_gather(in[0], at, 0);
+    (void)user;
+    tg_return(t, tg_exp(x),
+              tg_scatter_with(tg_neg(in[0]), at, x, 0, TG_SCATTER_ADD,
+                              TG_SCATTER_DROP));
+}
+
+static void of_smaller_operand(tg_trace *t, const tg_value *in, void *user)
+{
+    const tg_value at = tg_cast(in[1], TG_I64);
+    (void)user;
+    tg_return(t, tg_gather(in[0], at, 0),
+              tg_gather_with(tg_slice(in[0], 0, 0, 9, 1), at, 0,
+                             TG_GATHER_ZERO));
+}
+
+/* A gather that is in a kernel before the check of its indices. */
+Test(fuse, gathers_are_clamped_before_the_check)
+{
+    fused fu;
+    fuse(&fu, check_after, NO_SYMBOLS, F32(30, 20));
+    cr_expect_eq(n_insts(&fu, TGI_INST_INDEX), 1);
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
+static int n_temporaries(const fused *fu)
+{
+    int n = 0;
+    for (size_t i = 0; i < fu->loops->buffers.n; i++)
+        n += fu->loops->buffers.data[i].is_used &&
+             fu->loops->buffers.data[i].place == TGI_PLACE_TEMP;
+    return n;
+}
+
+Test(fuse, checked_indices_are_neither_stored_nor_clamped)
+{
+    fused fu;
+    fuse(&fu, of_computed_indices, NO_SYMBOLS, F32(3000), F32(2000));
+    cr_expect_eq(n_insts(&fu, TGI_INST_INDEX), 0);
+    cr_expect_eq(n_insts(&fu, TGI_INST_IN_RANGE), 1, "by the check");
+    cr_expect_leq(n_temporaries(&fu), 1, "not the indices");
+    fuse_end(&fu);
+    fuse(&fu, of_smaller_operand, NO_SYMBOLS, F32(3000), F32(2000));
+    cr_expect_eq(n_insts(&fu, TGI_INST_INDEX), 1);
+    cr_expect_eq(n_insts(&fu, TGI_INST_IN_RANGE), 2);
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
 Test(fuse, gathers_check_or_clamp_indices_by_mode)
 {
     tgi_strbuf text = {0};

@@ -171,9 +171,11 @@ static int each_subject(int dtype, const tgi_image *image,
         }
     for (int to = 1; to < TGI_DTYPES; to++)
         if (tgi_dtype_is_valid(to)) {
-            s = subject_of_cast(TGI_OP_CAST, dtype, to);
-            act(image, &s);
-            n++;
+            if (tgi_dtype_casts_to(dtype, to)) {
+                s = subject_of_cast(TGI_OP_CAST, dtype, to);
+                act(image, &s);
+                n++;
+            }
             if (dtype == TG_BOOL || to == TG_BOOL ||
                 tgi_dtype_bytes(dtype) != tgi_dtype_bytes(to))
                 continue;

@@ -53,12 +53,15 @@ Test(loop_passes, the_driver_shows_every_stage_and_skips_optional_ones)
 {
     static const struct {
         const char *skip, *stages;
-    } cases[] = {{"", "fuse elide-copies in-place group schedule plan "},
-                 {"elide-copies", "fuse in-place group schedule plan "},
-                 {"in-place", "fuse elide-copies group schedule plan "},
-                 {"group", "fuse elide-copies in-place schedule plan "},
-                 {"fuse", "fuse elide-copies in-place group schedule plan "},
-                 {"plan", "fuse elide-copies in-place group schedule plan "}};
+    } cases[] = {
+        {"", "fuse elide-copies in-place group schedule row-blocks share plan "},
+        {"elide-copies", "fuse in-place group schedule row-blocks share plan "},
+        {"in-place", "fuse elide-copies group schedule row-blocks share plan "},
+        {"group", "fuse elide-copies in-place schedule row-blocks share plan "},
+        {"row-blocks", "fuse elide-copies in-place group schedule share plan "},
+        {"share", "fuse elide-copies in-place group schedule row-blocks plan "},
+        {"fuse", "fuse elide-copies in-place group schedule row-blocks share plan "},
+        {"plan", "fuse elide-copies in-place group schedule row-blocks share plan "}};
     fused fu;
     begin(&fu);
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {

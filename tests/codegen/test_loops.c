@@ -44,7 +44,9 @@ static tgi_loops *right_loops(void)
     cr_assert_eq(add_op(k, 1, TGI_OP_MUL, LOAD, DOUBLED, 0), SCALED);
     add_store(k, 1, SCALED, Y_ACCESS, TGI_LEVEL_INNER);
     add_store(k, 0, SUM, SUM_ACCESS, TGI_LEVEL_POINT);
-    ADD(&k->checks, (tgi_loop_check){.value = IN_RANGE, .position = INDEX});
+    ADD(&k->checks, (tgi_loop_check){.value = IN_RANGE,
+                                     .position = INDEX,
+                                     .index = INDEX_LOAD});
     ADD(&loops->runtime_checks,
         (tgi_runtime_check){.buffer = tgi_buffer_id_from(INDICES)});
     add_step(loops, TGI_STEP_BARRIER, 0);
@@ -232,6 +234,9 @@ Test(loops, wrong_uses_of_values_are_refused)
             l->buffers.data[Y].place = TGI_PLACE_CONSTANT);
     REFUSED("operand out of range", kernel_of(l)->checks.data[0].value = 99);
     REFUSED("operand out of range", kernel_of(l)->checks.data[0].position = 0);
+    REFUSED("operand out of range", kernel_of(l)->checks.data[0].index = 0);
+    REFUSED("check index is not an integer",
+            kernel_of(l)->checks.data[0].index = IN_RANGE);
     REFUSED("check phase out of range", kernel_of(l)->checks.data[0].phase = 2);
     REFUSED("run-time check out of range",
             kernel_of(l)->checks.data[0].number = 1);

@@ -17,7 +17,7 @@ anywhere. How elements are compared is the MODE:
 
     bits    bit by bit
     value   bit by bit, but all NaNs are equal: arithmetic may make any
-    ulp4    at most 4 units in the last place off; NaN, infinity and the sign
+    ulp4    at most 4 units in the last place off (halves: 1); NaN, infinity and the sign
             of zero are to be right
     near    digits are those of f64; no further off than the bound, f64 too
 """

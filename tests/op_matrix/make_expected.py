@@ -19,6 +19,7 @@ import numpy as np
 sys.dont_write_bytecode = True # the folder may be read-only
 import case_file
 import functions
+import halves
 from case_file import Near, begin, case, define
 from elements import *
 from rules import *
@@ -988,4 +989,5 @@ scatter()
 conv()
 scan()
 functions.write_all()
+halves.write_all()
 case_file.end()

@@ -125,6 +125,18 @@ typedef struct rg_type {
 int64_t rg_count(const rg_type *type);
 size_t rg_size(const rg_type *type); /* in bytes */
 
+/* Where classes have float types, they have halves, too. */
+static inline unsigned rg_classes(unsigned classes)
+{
+    return classes & TGI_CLASS_FLOAT ? classes | TGI_CLASS_HALF : classes;
+}
+
+/* The C type of a number that all of a dtype convert to: there are no halves. */
+static inline tg_dtype rg_number_dtype(tg_dtype dtype)
+{
+    return tgi_dtype_is((int)dtype, TGI_CLASS_HALF) ? TG_F32 : dtype;
+}
+
 /* A dtype of these classes. */
 tg_dtype rg_take_dtype(rg_bytes *bytes, unsigned classes);
 
@@ -364,7 +376,7 @@ rg_instruction rg_make_swapped, rg_make_neutral, rg_make_upon, rg_make_clamp,
     rg_make_assign_more, rg_make_assign_view, rg_make_name,
     rg_make_reduced_view, rg_make_normalised, rg_make_swap,
     rg_make_assign_part, rg_make_dynamic_change, rg_make_empty,
-    rg_make_reassign, rg_make_stencil;
+    rg_make_reassign, rg_make_stencil, rg_make_row_chain;
 
 /* -- Sessions -------------------------------------------------------------- */
 
@@ -507,10 +519,10 @@ typedef struct rg_coverage {
     uint64_t n_general, n_other_sizes, n_refused_sizes;
     /* Mode jit: compiled graphs, their programs, sizes that were too large;
        runs, runs by a team, runs with a kernel split among threads; programs
-       found in the cache. */
+       found in the cache, and graphs that were scheduled at random. */
     uint64_t n_native, n_programs, n_large_sizes;
     uint64_t n_runs, n_team_runs, n_parallel_runs;
-    uint64_t n_found;
+    uint64_t n_found, n_scheduled;
     /* Elements of results and variables that were compared in runs by a team,
        objects emitted for another machine. */
     uint64_t n_elements, n_emitted;

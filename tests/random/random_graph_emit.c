@@ -17,7 +17,7 @@ static bool save(rg_checker *c, const tg_concrete *trace,
                  const tgi_strbuf *key, const tgi_codegen *codegen)
 {
     tgi_strbuf value = {0};
-    tgi_code_serialise(codegen, &value);
+    tgi_code_serialise(codegen, NULL, 0, &value);
     const bool good =
         !value.failed &&
         tgi_disk_cache_save(tgi_context_disk_cache(trace->ctx),

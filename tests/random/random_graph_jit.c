@@ -376,6 +376,7 @@ static bool check_schedule(rg_checker *c, rg_generality generality, int number)
     const bool good =
         check_trace(c, generality, c->settings->is_filled, &is_native);
     unsetenv("TGJIT_SCHEDULE_SEED");
+    c->coverage->n_scheduled++;
     const size_t n = strlen(c->failure->what);
     if (!good)
         snprintf(c->failure->what + n, sizeof(c->failure->what) - n,

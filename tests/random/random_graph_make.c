@@ -109,6 +109,7 @@ static const instruction composed_instructions[] = {
     {rg_make_window, TGI_OP_WINDOW, false},
     {rg_make_linear_scan, TGI_OP_LINEAR_SCAN, false},
     {rg_make_stencil, TGI_OP_CONCAT, false},
+    {rg_make_row_chain, TGI_OP_MATMUL, false},
 };
 
 /* Instructions for programs with large extents. */
@@ -130,6 +131,7 @@ static const instruction heavy_instructions[] = {
     {rg_make_scatter, TGI_OP_SCATTER, false},
     {rg_make_conv, TGI_OP_CONV, false},
     {rg_make_stencil, TGI_OP_CONCAT, false},
+    {rg_make_row_chain, TGI_OP_MATMUL, false},
 };
 
 /* Instructions for programs with branches and loops. */

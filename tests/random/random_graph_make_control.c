@@ -164,7 +164,7 @@ static tg_value combine(rg_maker *m, rg_operand slot, unsigned choice)
     const tg_dtype dtype = (tg_dtype)slot.type.dtype;
     rg_operand last = m->values[m->n_values - 1];
     tg_value number = RG_DO(m, tg_cast(total(m, last).operand, dtype));
-    if (!tgi_dtype_is(dtype, TGI_CLASS_NUM))
+    if (!tgi_dtype_is(dtype, rg_classes(TGI_CLASS_NUM)))
         return RG_DO(m, tg_ne(slot.operand, number));
     switch (choice % 3) {
     case 0:

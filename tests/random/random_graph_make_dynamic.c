@@ -82,7 +82,7 @@ static rg_operand take_update(rg_maker *m, const rg_operand *x, int axis)
         rg_keep(m, type,
                 RG_DO(m, tg_dynamic_slice(x->operand, axis, start.operand,
                                           given_size)));
-    if (!tgi_dtype_is(type.dtype, TGI_CLASS_NUM) || rg_below(&m->bytes, 2))
+    if (!tgi_dtype_is(type.dtype, rg_classes(TGI_CLASS_NUM)) || rg_below(&m->bytes, 2))
         return part;
     return rg_keep(m, type, RG_DO(m, tg_add(part.operand, part.operand)));
 }
@@ -176,7 +176,7 @@ static rg_operand take_scattered(rg_maker *m, const rg_operand *x)
 {
     int axis = rg_below(&m->bytes, x->type.rank);
     unsigned choice = rg_take(&m->bytes);
-    bool adds = choice & 1 && tgi_dtype_is(x->type.dtype, TGI_CLASS_NUM);
+    bool adds = choice & 1 && tgi_dtype_is(x->type.dtype, rg_classes(TGI_CLASS_NUM));
     tg_scatter_mode mode = adds ? TG_SCATTER_ADD : TG_SCATTER_SET;
     if (adds && choice >= 0xc0) /* few, so that the corpus keeps its meaning */
         mode = (tg_scatter_mode)(TG_SCATTER_MUL + choice / 4 % 3);

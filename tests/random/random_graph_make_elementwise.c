@@ -69,17 +69,17 @@ void rg_make_cast(rg_maker *m, tgi_op op)
 /* The bits as one of the other dtypes of the same size. */
 void rg_make_bitcast(rg_maker *m, tgi_op op)
 {
-    static const tg_dtype types[4][3] = {{TG_I8, TG_U8, TG_I8},
-                                         {TG_I16, TG_U16, TG_I16},
-                                         {TG_I32, TG_U32, TG_F32},
-                                         {TG_I64, TG_U64, TG_F64}};
+    static const tg_dtype types[4][4] = {{TG_I8, TG_U8, TG_I8, TG_U8},
+                                         {TG_I16, TG_U16, TG_F16, TG_BF16},
+                                         {TG_I32, TG_U32, TG_F32, TG_F32},
+                                         {TG_I64, TG_U64, TG_F64, TG_F64}};
     rg_operand x = rg_fit_classes(m, rg_pick(m), tgi_op_table[op].types);
     rg_type type = x.type;
     const int size = __builtin_ctz((unsigned)tgi_dtype_bytes(type.dtype));
     if (type.rank == 0) /* a plain number has no bits */
         x.operand = tg_in_value(
             RG_DO(m, tg_cast(x.operand, (tg_dtype)type.dtype)));
-    type.dtype = (uint8_t)types[size][rg_below(&m->bytes, 3)];
+    type.dtype = (uint8_t)types[size][rg_below(&m->bytes, 4)];
     type.is_weak = false;
     rg_keep(m, type, RG_DO(m, tg_bitcast(x.operand, (tg_dtype)type.dtype)));
 }
@@ -157,7 +157,7 @@ static tgi_op take_op(rg_maker *m, int cls, int dtype)
     int n = 0;
     for (int op = TGI_OP_NONE + 1; op < TGI_OPS; op++)
         if (tgi_op_table[op].cls == cls &&
-            tgi_dtype_is(dtype, tgi_op_table[op].types))
+            tgi_dtype_is(dtype, rg_classes(tgi_op_table[op].types)))
             fitting[n++] = (uint8_t)op;
     return n ? (tgi_op)fitting[rg_below(&m->bytes, n)] : TGI_OP_NONE;
 }
@@ -171,7 +171,8 @@ static rg_operand take_neutral(rg_maker *m, tg_dtype dtype)
     const tgi_number number = {TGI_NUMBER_FLOAT, {.f = numbers[choice]}};
     if (!tgi_dtype_store(dtype, number, &element) && dtype == TG_BOOL)
         element = 1;
-    return (rg_operand){{.dtype = (uint8_t)dtype, .is_weak = true},
+    return (rg_operand){{.dtype = (uint8_t)rg_number_dtype(dtype),
+                         .is_weak = true},
                         rg_number(dtype, &element),
                         false};
 }

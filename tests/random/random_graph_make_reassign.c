@@ -75,7 +75,7 @@ void rg_make_reassign(rg_maker *m, tgi_op op)
 {
     (void)op;
     const rg_operand *variable = rg_pick_variable(m);
-    if (!variable || !tgi_dtype_is(variable->type.dtype, TGI_CLASS_NUM))
+    if (!variable || !tgi_dtype_is(variable->type.dtype, rg_classes(TGI_CLASS_NUM)))
         return;
     assignment a = {.variable = *variable};
     const int n = 2 + rg_below(&m->bytes, MAX_ROUNDS - 1);

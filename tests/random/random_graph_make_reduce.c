@@ -310,7 +310,8 @@ void rg_make_random_numbers(rg_maker *m, tgi_op op)
 {
     (void)op;
     unsigned choice = rg_take(&m->bytes);
-    tg_dtype dtype = choice & 1 ? TG_F32 : TG_F64;
+    static const tg_dtype dtypes[] = {TG_F32, TG_F64, TG_F16, TG_BF16};
+    const tg_dtype dtype = dtypes[choice / 64];
     bool is_normal = choice & 2;
     int64_t dims[TG_MAX_RANK];
     rg_type type = random_shape(m, dtype, dims);

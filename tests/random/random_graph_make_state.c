@@ -69,7 +69,7 @@ void rg_make_assign_more(rg_maker *m, tgi_op op)
 {
     (void)op;
     const rg_operand *variable = rg_pick_variable(m);
-    if (!variable || !tgi_dtype_is(variable->type.dtype, TGI_CLASS_NUM))
+    if (!variable || !tgi_dtype_is(variable->type.dtype, rg_classes(TGI_CLASS_NUM)))
         return;
     bool is_add = rg_below(&m->bytes, 2);
     rg_operand x = take_contents(m, &variable->type);

@@ -51,7 +51,8 @@ rg_operand rg_immediate_exact(rg_maker *m, tg_dtype dtype)
 {
     uint64_t element[1] = {0};
     rg_fill(dtype, rg_take(&m->bytes), element, 1);
-    return (rg_operand){{.dtype = (uint8_t)dtype, .is_weak = true},
+    return (rg_operand){{.dtype = (uint8_t)rg_number_dtype(dtype),
+                         .is_weak = true},
                         rg_number(dtype, element),
                         false};
 }
@@ -62,10 +63,10 @@ rg_operand rg_immediate(rg_maker *m, tg_dtype dtype)
     unsigned choice = rg_take(&m->bytes);
     if (choice % 4 == 0)
         return rg_immediate_exact(m, dtype);
-    if (choice % 4 == 1 && tgi_dtype_is(dtype, TGI_CLASS_FLOAT)) {
+    if (choice % 4 == 1 && tgi_dtype_is(dtype, TGI_CLASS_REAL)) {
         static const double numbers[] = {0.0, -0.0, 1.0,  -1.0,
                                          0.5, 2.0,  -3.0, 1e30};
-        number.operand = tg_in_f64(numbers[choice / 4 % 8]);
+        number.operand = tg_in_f64(numbers[choice / 4 % (dtype == TG_F16 ? 7 : 8)]);
     } else if (choice % 4 == 2) { /* valid for bool too */
         number.operand = tg_in_i32((int32_t)(choice / 4 % 2));
     } else {
@@ -206,7 +207,7 @@ static rg_operand cast(rg_maker *m, rg_operand x, tg_dtype dtype)
 rg_operand rg_fit_classes(rg_maker *m, rg_operand x, unsigned classes)
 {
     /* Occasionally an unnecessary cast, to cover all dtypes. */
-    if (tgi_dtype_is(x.type.dtype, classes) && rg_below(&m->bytes, 3) > 0)
+    if (tgi_dtype_is(x.type.dtype, rg_classes(classes)) && rg_below(&m->bytes, 3) > 0)
         return x;
     return cast(m, x, rg_take_dtype(&m->bytes, classes));
 }

@@ -120,6 +120,8 @@ static void take_arg(rg_program *p, const extents *sizes, rg_arg *arg)
         return;
     }
     tg_dtype dtype = rg_take_dtype(&p->body, TGI_CLASS_ANY);
+    if (arg->kind == RG_NUMBER)
+        dtype = rg_number_dtype(dtype);
     if (arg->kind == RG_TENSOR)
         take_types(p, sizes, dtype, arg->type, arg->known);
     else

@@ -5,6 +5,7 @@
  * programs must therefore produce.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "program.h"
 #include "random/random_graph.h"
@@ -619,90 +620,178 @@ bool rg_structure_is_split(const tgi_program *program, const int64_t *values)
     return false;
 }
 
+/* -- Row blocks ------------------------------------------------------------ */
+
+static bool has_row_blocks(const place *p)
+{
+    return p->loops->row_blocks.n > 0;
+}
+
+static bool has_block_buffers(const place *p)
+{
+    for (size_t i = 0; i < p->loops->row_blocks.n; i++)
+        if (p->loops->row_blocks.data[i].n_buffers)
+            return true;
+    return false;
+}
+
+/* The last block of a matrix is smaller. */
+static bool has_last_block(const place *p)
+{
+    for (size_t i = 0; i < p->loops->row_blocks.n; i++) {
+        const tgi_row_blocks *rows = &p->loops->row_blocks.data[i];
+        const int64_t n = tgi_dim_value(rows->rows, p->values);
+        if (n > rows->block_rows && n % rows->block_rows)
+            return true;
+    }
+    return false;
+}
+
+static bool has_blocks_of_matrices(const place *p)
+{
+    for (size_t i = 0; i < p->loops->row_blocks.n; i++)
+        if (tgi_dim_value(p->loops->row_blocks.data[i].matrices, p->values) > 1)
+            return true;
+    return false;
+}
+
+static bool has_blocks_of_unknown_rows(const place *p)
+{
+    for (size_t i = 0; i < p->loops->row_blocks.n; i++)
+        if (!tgi_dim_is_known(p->loops->row_blocks.data[i].rows))
+            return true;
+    return false;
+}
+
+static bool has_row_kernel(const place *p, bool is_split)
+{
+    for (size_t i = 0; i < p->loops->row_blocks.n; i++) {
+        const tgi_row_blocks *rows = &p->loops->row_blocks.data[i];
+        for (uint32_t j = 0; j < rows->n_kernels; j++)
+            if (is_split ? rows->kernels[j].rows_per_index != 1
+                         : rows->kernels[j].per_row != 1)
+                return true;
+    }
+    return false;
+}
+
+static bool has_blocks_of_split_sums(const place *p)
+{
+    return has_row_kernel(p, true);
+}
+
+static bool has_blocks_of_merged_axes(const place *p)
+{
+    return has_row_kernel(p, false);
+}
+
+/* A kernel that computes rows for sums behind the blocks (block_sums.c). */
+static bool has_sums_behind_blocks(const place *p)
+{
+    for (size_t i = 0; i < p->loops->kernels.n; i++) {
+        const char *name = p->loops->kernels.data[i]->name;
+        const size_t n = strlen(name);
+        if (n > 5 && strcmp(name + n - 5, "_rows") == 0)
+            return true;
+    }
+    return false;
+}
+
 /* -- All structures -------------------------------------------------------- */
 
 typedef bool node_is(const place *p, const tgi_node *node);
 typedef bool kernel_is(const place *p, const tgi_kernel_loops *kernel);
+typedef bool loops_are(const place *p);
 
 static const struct structure {
     const char *name;
     node_is *of_node;
     kernel_is *of_kernel;
+    loops_are *of_loops; /* with random schedules only: small programs have no
+                            use for row blocks */
 } structures[] = {
-    {"reduction over several axes", is_over_several, NULL},
-    {"reduction over axes apart", is_over_axes_apart, NULL},
-    {"reduction of a transpose", reduces_transposed, NULL},
-    {"reduction of a slice", reduces_sliced, NULL},
-    {"reduction backwards", reduces_reversed, NULL},
-    {"reduction of a broadcast", reduces_broadcast, NULL},
-    {"reduction of a reshape", reduces_reshaped, NULL},
-    {"reduction of a concat", reduces_joined, NULL},
-    {"reduction of a pad", reduces_padded, NULL},
-    {"reduction of a gather", reduces_gathered, NULL},
-    {"reduction of a dynamic slice", reduces_dynamic, NULL},
-    {"reduction of an update", reduces_updated, NULL},
-    {"reduction of a reduction", reduces_reduced, NULL},
-    {"reduction of > 8192 in a run", has_long_runs, NULL},
-    {"reduction of > 512 rows", has_many_rows, NULL},
-    {"reduction of runs and rows", has_runs_and_rows, NULL},
-    {"map of > 10000", is_long_map, NULL},
-    {"map of a concat", maps_joined, NULL},
-    {"map of a pad", maps_padded, NULL},
-    {"map of a gather", maps_gathered, NULL},
-    {"map of a dynamic slice", maps_dynamic, NULL},
-    {"map of an update", maps_updated, NULL},
-    {"gather, checked", gathers_checked, NULL},
-    {"gather, clamped", gathers_clamped, NULL},
-    {"gather with zeros", gathers_zeros, NULL},
-    {"scatter, set, checked", sets_checked, NULL},
-    {"scatter, set in range", sets_in_range, NULL},
-    {"scatter, add, checked", adds_checked, NULL},
-    {"scatter, add in range", adds_in_range, NULL},
-    {"scatter, multiply", scatters_products, NULL},
-    {"scatter, maximum or minimum", scatters_extremes, NULL},
-    {"matmul, a transposed", multiplies_a_flipped, NULL},
-    {"matmul, b transposed", multiplies_b_flipped, NULL},
-    {"matmul, both transposed", multiplies_both_flipped, NULL},
-    {"matmul of nothing", multiplies_nothing, NULL},
-    {"matmul of > 256 terms", multiplies_deep, NULL},
-    {"matmul of a vector", multiplies_vector, NULL},
-    {"matmul, batched", multiplies_batch, NULL},
-    {"dynamic slice of size 0", slices_none, NULL},
-    {"reduction of nothing", reduces_none, NULL},
-    {"reduction of an empty slice", reduces_no_slice, NULL},
-    {"matmul of an empty slice", multiplies_no_slice, NULL},
-    {"pad of nothing", pads_none, NULL},
-    {"random bits, odd offset", has_odd_offset, NULL},
-    {"assign of a transpose", assigns_transposed, NULL},
-    {"assign backwards", assigns_reversed, NULL},
-    {"assign of another variable", assigns_other, NULL},
-    {"loops: reduction of rows", NULL, reduces_rows},
-    {"loops: blocks of rows", NULL, reduces_split_rows},
-    {"loops: pairwise combine of rows", NULL, reduces_row_blocks},
-    {"loops: reduction of columns", NULL, reduces_columns},
-    {"loops: blocks of columns", NULL, reduces_split_columns},
-    {"loops: pairwise combine of columns", NULL, reduces_column_blocks},
-    {"loops: phases over rows", NULL, has_phases},
-    {"loops: index", NULL, has_index},
-    {"loops: offsets, constant", NULL, has_constant_offsets},
-    {"loops: offsets, computed", NULL, has_computed_offsets},
-    {"loops: shift", NULL, has_shift},
-    {"loops: shifted store", NULL, stores_shifted},
+    {"reduction over several axes", is_over_several, NULL, NULL},
+    {"reduction over axes apart", is_over_axes_apart, NULL, NULL},
+    {"reduction of a transpose", reduces_transposed, NULL, NULL},
+    {"reduction of a slice", reduces_sliced, NULL, NULL},
+    {"reduction backwards", reduces_reversed, NULL, NULL},
+    {"reduction of a broadcast", reduces_broadcast, NULL, NULL},
+    {"reduction of a reshape", reduces_reshaped, NULL, NULL},
+    {"reduction of a concat", reduces_joined, NULL, NULL},
+    {"reduction of a pad", reduces_padded, NULL, NULL},
+    {"reduction of a gather", reduces_gathered, NULL, NULL},
+    {"reduction of a dynamic slice", reduces_dynamic, NULL, NULL},
+    {"reduction of an update", reduces_updated, NULL, NULL},
+    {"reduction of a reduction", reduces_reduced, NULL, NULL},
+    {"reduction of > 8192 in a run", has_long_runs, NULL, NULL},
+    {"reduction of > 512 rows", has_many_rows, NULL, NULL},
+    {"reduction of runs and rows", has_runs_and_rows, NULL, NULL},
+    {"map of > 10000", is_long_map, NULL, NULL},
+    {"map of a concat", maps_joined, NULL, NULL},
+    {"map of a pad", maps_padded, NULL, NULL},
+    {"map of a gather", maps_gathered, NULL, NULL},
+    {"map of a dynamic slice", maps_dynamic, NULL, NULL},
+    {"map of an update", maps_updated, NULL, NULL},
+    {"gather, checked", gathers_checked, NULL, NULL},
+    {"gather, clamped", gathers_clamped, NULL, NULL},
+    {"gather with zeros", gathers_zeros, NULL, NULL},
+    {"scatter, set, checked", sets_checked, NULL, NULL},
+    {"scatter, set in range", sets_in_range, NULL, NULL},
+    {"scatter, add, checked", adds_checked, NULL, NULL},
+    {"scatter, add in range", adds_in_range, NULL, NULL},
+    {"scatter, multiply", scatters_products, NULL, NULL},
+    {"scatter, maximum or minimum", scatters_extremes, NULL, NULL},
+    {"matmul, a transposed", multiplies_a_flipped, NULL, NULL},
+    {"matmul, b transposed", multiplies_b_flipped, NULL, NULL},
+    {"matmul, both transposed", multiplies_both_flipped, NULL, NULL},
+    {"matmul of nothing", multiplies_nothing, NULL, NULL},
+    {"matmul of > 256 terms", multiplies_deep, NULL, NULL},
+    {"matmul of a vector", multiplies_vector, NULL, NULL},
+    {"matmul, batched", multiplies_batch, NULL, NULL},
+    {"dynamic slice of size 0", slices_none, NULL, NULL},
+    {"reduction of nothing", reduces_none, NULL, NULL},
+    {"reduction of an empty slice", reduces_no_slice, NULL, NULL},
+    {"matmul of an empty slice", multiplies_no_slice, NULL, NULL},
+    {"pad of nothing", pads_none, NULL, NULL},
+    {"random bits, odd offset", has_odd_offset, NULL, NULL},
+    {"assign of a transpose", assigns_transposed, NULL, NULL},
+    {"assign backwards", assigns_reversed, NULL, NULL},
+    {"assign of another variable", assigns_other, NULL, NULL},
+    {"loops: reduction of rows", NULL, reduces_rows, NULL},
+    {"loops: blocks of rows", NULL, reduces_split_rows, NULL},
+    {"loops: pairwise combine of rows", NULL, reduces_row_blocks, NULL},
+    {"loops: reduction of columns", NULL, reduces_columns, NULL},
+    {"loops: blocks of columns", NULL, reduces_split_columns, NULL},
+    {"loops: pairwise combine of columns", NULL, reduces_column_blocks, NULL},
+    {"loops: phases over rows", NULL, has_phases, NULL},
+    {"loops: index", NULL, has_index, NULL},
+    {"loops: offsets, constant", NULL, has_constant_offsets, NULL},
+    {"loops: offsets, computed", NULL, has_computed_offsets, NULL},
+    {"loops: shift", NULL, has_shift, NULL},
+    {"loops: shifted store", NULL, stores_shifted, NULL},
     {"loops: shifted store, straight-line", NULL,
-     is_straightline_and_stores_shifted},
-    {"loops: scattered store", NULL, stores_scattered},
+     is_straightline_and_stores_shifted, NULL},
+    {"loops: scattered store", NULL, stores_scattered, NULL},
     {"loops: scattered store, straight-line", NULL,
-     is_straightline_and_stores_scattered},
-    {"loops: change in place", NULL, changes_in_place},
-    {"loops: backwards", NULL, goes_backwards},
-    {"loops: check", NULL, has_check},
-    {"loops: several stores", NULL, has_siblings},
-    {"loops: tail of a row", NULL, has_a_tail},
-    {"loops: tail of columns", NULL, has_a_column_tail},
-    {"loops: straight-line", NULL, is_straightline},
-    {"loops: values without memory", NULL, reads_ssa_values},
-    {"loops: in place", NULL, is_in_place},
-    {"loops: shared by threads", NULL, is_split},
+     is_straightline_and_stores_scattered, NULL},
+    {"loops: change in place", NULL, changes_in_place, NULL},
+    {"loops: backwards", NULL, goes_backwards, NULL},
+    {"loops: check", NULL, has_check, NULL},
+    {"loops: several stores", NULL, has_siblings, NULL},
+    {"loops: tail of a row", NULL, has_a_tail, NULL},
+    {"loops: tail of columns", NULL, has_a_column_tail, NULL},
+    {"loops: straight-line", NULL, is_straightline, NULL},
+    {"loops: values without memory", NULL, reads_ssa_values, NULL},
+    {"loops: in place", NULL, is_in_place, NULL},
+    {"loops: shared by threads", NULL, is_split, NULL},
+    {"row blocks", NULL, NULL, has_row_blocks},
+    {"row blocks, per-thread memory", NULL, NULL, has_block_buffers},
+    {"row blocks, a smaller last one", NULL, NULL, has_last_block},
+    {"row blocks of matrices", NULL, NULL, has_blocks_of_matrices},
+    {"row blocks of unknown rows", NULL, NULL, has_blocks_of_unknown_rows},
+    {"row blocks of merged axes", NULL, NULL, has_blocks_of_merged_axes},
+    {"row blocks of split sums", NULL, NULL, has_blocks_of_split_sums},
+    {"row blocks before sums", NULL, NULL, has_sums_behind_blocks},
 };
 
 enum { N_STRUCTURES = sizeof(structures) / sizeof(structures[0]) };
@@ -717,7 +806,7 @@ static bool program_is(const place *p, const struct structure *what)
     for (size_t i = 0; what->of_kernel && i < p->loops->kernels.n; i++)
         if (what->of_kernel(p, p->loops->kernels.data[i]))
             return true;
-    return false;
+    return what->of_loops && what->of_loops(p);
 }
 
 void rg_structure_add(rg_coverage *coverage, const tgi_program *program,
@@ -739,7 +828,8 @@ size_t rg_structure_holes(const rg_coverage *coverage)
 {
     size_t n = 0;
     for (int i = 0; i < N_STRUCTURES; i++)
-        if (!coverage->structures[i]) {
+        if (!coverage->structures[i] &&
+            (!structures[i].of_loops || coverage->n_scheduled)) {
             printf("never met: %s\n", structures[i].name);
             n++;
         }

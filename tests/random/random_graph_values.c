@@ -26,7 +26,7 @@ tg_dtype rg_take_dtype(rg_bytes *bytes, unsigned classes)
     tg_dtype allowed[TGI_DTYPES];
     int n = 0;
     for (int i = 0; i < TGI_DTYPES; i++)
-        if (tgi_dtype_is_valid(i) && tgi_dtype_is(i, classes))
+        if (tgi_dtype_is_valid(i) && tgi_dtype_is(i, rg_classes(classes)))
             allowed[n++] = (tg_dtype)i;
     return allowed[rg_below(bytes, n)];
 }
@@ -86,8 +86,12 @@ static void fill_element(tg_dtype dtype, int manner, uint64_t random,
     size_t bytes = tg_dtype_bytes(dtype);
     if (dtype == TG_BOOL) {
         *(char *)element = random & 1;
-    } else if (!tgi_dtype_is(dtype, TGI_CLASS_FLOAT) || manner == ANY_BITS) {
+    } else if (!tgi_dtype_is(dtype, TGI_CLASS_REAL) || manner == ANY_BITS) {
         uint64_t bits = integer_element(manner, random);
+        memcpy(element, &bits, bytes);
+    } else if (tgi_dtype_is(dtype, TGI_CLASS_HALF)) {
+        uint16_t bits =
+            tgi_half_from_double(dtype, float_element(manner, random));
         memcpy(element, &bits, bytes);
     } else if (dtype == TG_F32) {
         float value = (float)float_element(manner, random);
@@ -105,7 +109,7 @@ static int manner_of_many(tg_dtype dtype, int manner, int64_t n,
                           uint64_t random)
 {
     bool is_strange = manner == EDGES || manner == ANY_BITS;
-    return n > MANY && is_strange && tgi_dtype_is(dtype, TGI_CLASS_FLOAT) &&
+    return n > MANY && is_strange && tgi_dtype_is(dtype, TGI_CLASS_REAL) &&
                    (random >> 40) % (uint64_t)n > 0
                ? UNIT
                : manner;
@@ -131,7 +135,7 @@ tg_operand rg_number(tg_dtype dtype, const void *element)
         tg_in_blank(number.kind == TGI_NUMBER_INT    ? TG_OPERAND_INT
                     : number.kind == TGI_NUMBER_UINT ? TG_OPERAND_UINT
                                                      : TG_OPERAND_FLOAT,
-                    dtype);
+                    rg_number_dtype(dtype));
     if (number.kind == TGI_NUMBER_INT)
         operand.as.i = number.as.i;
     else if (number.kind == TGI_NUMBER_UINT)

@@ -36,7 +36,8 @@ for case in matmul matmul_f64 matmul_bias_relu mlp_forward attention conv \
             fail "--list lacks $case of $backend"
     done
 done
-for case in sum_axis_0 sum_axis_1 sum_axis_2 heat_3d gather scatter_add \
+for case in sum_axis_0 sum_axis_1 sum_axis_2 heat_2d_pad heat_2d_update \
+    heat_2d_concat heat_2d_roll heat_3d gather scatter_add \
     momentum busy_chain busy_matmul growth_axpy; do
     for backend in jit c; do
         grep -q "^$case/[^/]*/$backend/threads:2\$" "$out" ||
@@ -58,7 +59,8 @@ for n in 1e3 1e4 1e5 1e6 1e7 1e8; do
         fail "--list lacks $n elements"
 done
 for row in checkpoint_save/32MiB/c checkpoint_load/32MiB/jit \
-    "profile/add_16/jit, profiled" growth_compile/1e4/jit; do
+    "profile/add_16/jit, profiled" growth_compile/1e4/jit \
+    growth_compile/1e5/jit; do
     grep -qx "$row/threads:1" "$out" || fail "--list lacks $row"
 done
 for row in loop/scan_3x3/expert/threads:1 loop/scan_3x3/c/threads:1 \

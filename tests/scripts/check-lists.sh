@@ -6,7 +6,7 @@
 
 cd "$srcdir" || exit 1
 missing=0
-for file in $(find include src jit tests bench examples docs \
+for file in $(find include src jit mpi tests bench examples docs \
     -name '*.[ch]' -o -name '*.def' -o -name '*.cpp' -o -name '*.sh' \
     -o -name '*.md'); do
     # Programs are listed without a suffix.

@@ -23,6 +23,10 @@ tests/random/random-graphs --mode jit --seed 1 --count $count --threads 1,2,3,7 
 tests/random/random-graphs --mode loops --seed 3 --count $((count / 3)) \
     --threads 1,3 --vector-bits 128,256,512 || exit
 
+# The same with random schedules, which have row blocks.
+tests/random/random-graphs --mode jit --seed 5 --count $((count / 5)) \
+    --threads 1,3 --vector-bits 128,256,512 --schedules 1 || exit
+
 # Calls that look for NaNs fail with the same message and effects.
 TGJIT_CHECK=nan,inf tests/random/random-graphs --mode jit --seed 4 --count 300 \
     --threads 1,3 --vector-bits 128,256,512 || exit

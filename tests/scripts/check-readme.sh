@@ -53,14 +53,19 @@ block()
     ${AWK:-awk} -v wanted="$2" '/^```$/ { on = 0 } on && n == wanted
                                 /^```c$/ { on = 1; n++ }' "$1"
 }
-for page in PROFILING VARIABLES TRAINING; do
+mpi_page=
+test -z "$MPI_CFLAGS" || mpi_page=DISTRIBUTED
+for page in PROFILING VARIABLES TRAINING $mpi_page; do
+    flags=
+    test "$page" != DISTRIBUTED || flags=$MPI_CFLAGS
     n=1
     while test -n "$(block "$srcdir/docs/$page.md" $n)"; do
         block "$srcdir/docs/$page.md" $n >check-readme.out
-        compile "docs/$page.md, block $n" $CC -std=gnu11 -x c \
+        compile "docs/$page.md, block $n" $CC -std=gnu11 $flags -x c \
             <check-readme.out
         if test -n "$CXX17"; then
-            compile "docs/$page.md, block $n" $CXX17 -std=c++17 -x c++ \
+            compile "docs/$page.md, block $n" $CXX17 -std=c++17 $flags \
+                -x c++ \
                 <check-readme.out
         fi
         n=$((n + 1))

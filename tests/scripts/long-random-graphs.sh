@@ -13,6 +13,9 @@ test -e libtgjit-llvm.la || {
 tests/random/random-graphs --mode jit --seed "${SEED-2}" \
     --count "${JIT_COUNT-100000}" --threads 1,2,3,7 --vector-bits 128,256,512 \
     --corpus "$srcdir/tests/corpus" || exit
+tests/random/random-graphs --mode jit --seed "${SEED-2}" \
+    --count "${SCHEDULES_COUNT-20000}" --threads 1,2,3,7 \
+    --vector-bits 128,256,512 --schedules 1 || exit
 TGJIT_CHECK=nan,inf tests/random/random-graphs --mode jit --seed "${SEED-2}" \
     --count "${CHECK_COUNT-20000}" --threads 1,2,3,7 \
     --vector-bits 128,256,512 || exit

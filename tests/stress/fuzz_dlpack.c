@@ -39,7 +39,8 @@ static bool is_supported(const struct DLManagedTensorVersioned *d)
                           d->bits == 64;
     return d->major == 1 && d->device == 1 && d->lanes == 1 &&
            ((d->code <= 1 && is_whole) ||
-            (d->code == 2 && (d->bits == 32 || d->bits == 64)) ||
+            (d->code == 2 && is_whole && d->bits != 8) ||
+            (d->code == 4 && d->bits == 16) || /* bf16 */
             (d->code == 6 && d->bits == 8));
 }
 

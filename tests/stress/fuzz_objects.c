@@ -6,10 +6,11 @@
  * generator.
  *
  * Most mutations replace one field of an ELF header, section header, symbol or
- * relocation by a number near a limit; others change bytes, the size, or the
- * number of kernels and the entry's name before the object. Nothing that loads is run. A
- * mutant fails if a reader reads out of bounds (the bytes end at a guard page),
- * if something it accepts lies outside the image, or if memory leaks.
+ * relocation by a number near a limit; others change bytes, the size, or what
+ * is before the object: number of kernels, plan, entry's name. Nothing that
+ * loads is run. A mutant fails if a reader reads out of bounds (the bytes end at
+ * a guard page), if something it accepts lies outside the image, or if memory
+ * leaks.
  *
  *     --count N   mutants (default 20000)     --seed S   of the random numbers
  *     --only K    mutant K alone, here        --jobs J   processes
@@ -97,7 +98,7 @@ typedef struct table {
     size_t n_fields;
 } table;
 
-/* A value of the disk cache: number of kernels, entry's name, object. */
+/* A value of the disk cache: number of kernels, plan, entry's name, object. */
 typedef struct seed {
     unsigned char *value;
     size_t n, object_at, n_kernels;
@@ -149,10 +150,13 @@ static void find_tables(seed *s)
 static bool add_seed(const void *value, size_t n)
 {
     const unsigned char *at = value, *end = at + n;
-    uint64_t n_kernels, number;
+    uint64_t n_kernels, number; /* of bytes of the plan, then of the name */
     bool is_good = tgi_leb128_get(&at, end, &n_kernels);
-    is_good = is_good && tgi_leb128_get(&at, end, &number) &&
-              number < (uint64_t)(end - at);
+    for (int i = 0; is_good && i < 2; i++) {
+        is_good = tgi_leb128_get(&at, end, &number) &&
+                  number < (uint64_t)(end - at);
+        at += is_good ? number : 0;
+    }
     if (!is_good || n_seeds == MAX_SEEDS)
         return is_good;
     seed *s = &seeds[n_seeds++];
@@ -160,7 +164,7 @@ static bool add_seed(const void *value, size_t n)
     if (!s->value)
         abort();
     memcpy(s->value, value, n);
-    s->object_at = (size_t)(at - (const unsigned char *)value) + number;
+    s->object_at = (size_t)(at - (const unsigned char *)value);
     find_tables(s);
     return true;
 }
@@ -173,7 +177,7 @@ static void add_sample(void)
                                  .entry = "answer_1",
                                  .n_kernels = 2};
     tgi_strbuf value = {0};
-    tgi_code_serialise(&codegen, &value);
+    tgi_code_serialise(&codegen, NULL, 0, &value);
     if (value.failed || !add_seed(value.text, value.n))
         abort();
     tgi_strbuf_deinit(&value);

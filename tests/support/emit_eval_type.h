@@ -44,6 +44,7 @@ static bool CAT(convert_, DT)(int to, uint64_t from, uint64_t *out)
 #endif
 #define FITS_BOOL FITS_UINT
 #define FITS_FLOAT(TO) true
+#define FITS_HALF(TO) true
     switch (to) {
 #define DTYPE(TO, name, type, cls) \
     case TG_##TO: { \
@@ -60,6 +61,7 @@ static bool CAT(convert_, DT)(int to, uint64_t from, uint64_t *out)
 #undef FITS_SINT
 #undef FITS_UINT
 #undef FITS_FLOAT
+#undef FITS_HALF
     default:
         return false;
     }
@@ -89,6 +91,14 @@ static bool CAT(evaluate_, DT)(tgi_primitive primitive, int to,
     PRIMITIVE_IS(LE, GIVE_MASK, LE(A, B))
     case TGI_PRIMITIVE_CONVERT:
         return CAT(convert_, DT)(to, in[0], out);
+#if TAKES(HALF)
+    PRIMITIVE_IS(AND, GIVE_VALUE, AND(A, B))
+    case TGI_PRIMITIVE_WIDEN: {
+        const float wide = WIDEN(A);
+        *out = bits_of_F32(wide);
+        return true;
+    }
+#endif
 #if TAKES(NUM)
     PRIMITIVE_IS(ADD, GIVE_VALUE, ADD(A, B))
     PRIMITIVE_IS(SUB, GIVE_VALUE, SUB(A, B))
@@ -117,6 +127,11 @@ static bool CAT(evaluate_, DT)(tgi_primitive primitive, int to,
         return true;
 #endif
 #if TAKES(FLOAT)
+#if IS(F32)
+    case TGI_PRIMITIVE_NARROW:
+        *out = to == TG_F16 ? NARROW(F16, A) : NARROW(BF16, A);
+        return true;
+#endif
     PRIMITIVE_IS(DIV, GIVE_VALUE, DIV(A, B))
     PRIMITIVE_IS(FMA, GIVE_VALUE, FMA(A, B, C))
     PRIMITIVE_IS(SQRT, GIVE_VALUE, SQRT(A))

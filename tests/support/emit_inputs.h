@@ -49,6 +49,10 @@ static inline uint64_t edge(int dtype, int i)
         memcpy(&bits, &element, sizeof(element));
     } else if (dtype == TG_F64) {
         memcpy(&bits, &float_edges[i % FLOAT_EDGES], sizeof(bits));
+    } else if (tgi_dtype_is(dtype, TGI_CLASS_HALF)) {
+        /* and denormals, ties of them, and NaNs of any sign */
+        bits = i % 2 ? tgi_half_from_double(dtype, float_edges[i % FLOAT_EDGES])
+                     : (uint16_t)int_edges[i % INT_EDGES];
     } else {
         const uint64_t all = (uint64_t)int_edges[i % INT_EDGES];
         memcpy(&bits, &all, (size_t)tgi_dtype_bytes(dtype));
@@ -95,6 +99,8 @@ static inline bool is_nan(int dtype, uint64_t bits)
 {
     if (dtype == TG_F32)
         return (bits & 0x7fffffff) > 0x7f800000;
+    if (dtype == TG_F16 || dtype == TG_BF16)
+        return (bits & 0x7fff) > (dtype == TG_F16 ? 0x7c00 : 0x7f80);
     return dtype == TG_F64 &&
            (bits & 0x7fffffffffffffff) > 0x7ff0000000000000;
 }

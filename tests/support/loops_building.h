@@ -267,7 +267,7 @@ static inline void schedule_loops(tgi_loops *loops, unsigned vector_bits,
 {
     tgi_target target;
     tgi_target_init(NULL, vector_bits, &target);
-    target.last_level_bytes = cache_bytes;
+    target.non_temporal_bytes = cache_bytes;
     cr_assert_eq(tgi_loops_verify(loops), TG_OK, "%s", tg_error(NULL));
     cr_assert_eq(tgi_schedule_choose(loops, &target), TG_OK, "%s",
                  tg_error(NULL));

@@ -27,7 +27,7 @@ static const mode all_modes[] = {
     {"compiled for 7 threads", "required", 7, 128, NULL},
     {"compiled for 2 threads, 512 bits", "required", 2, 512, NULL},
     {"compiled without loop passes", "required", 2, 256,
-     "elide-copies,in-place,group"},
+     "elide-copies,in-place,group,share"},
 };
 enum { N_MODES = sizeof(all_modes) / sizeof(*all_modes) };
 

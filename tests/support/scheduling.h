@@ -28,6 +28,16 @@ static inline tgi_schedule *schedule_of(const fused *fu, size_t kernel)
 
 /* -- Callbacks ------------------------------------------------------------- */
 
+/* Nine taps along rows, which are short. */
+static inline void stencil(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_value sum = tg_slice(in[0], 1, 0, 120, 1);
+    (void)user;
+    for (int tap = 1; tap < 9; tap++)
+        sum = tg_add(sum, tg_mul(tg_slice(in[0], 1, tap, 120 + tap, 1), tap));
+    tg_return(t, sum);
+}
+
 static inline void layer_norm(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -135,7 +145,7 @@ enum { MANY_ELEMENTS = 16 << 20 }; /* f32: 64 MiB */
 static inline const schedule_case *schedule_cases(size_t *out_n)
 {
     static const int64_t symbols[] = {64, 1000};
-    static schedule_case cases[16];
+    static schedule_case cases[24];
     const schedule_case all[] = {
         SCHEDULE_CASE("softmax", softmax, NO_SYMBOLS, F32(64, 1000)),
         SCHEDULE_CASE("layer_norm", layer_norm, NO_SYMBOLS, F32(64, 1024),
@@ -150,6 +160,7 @@ static inline const schedule_case *schedule_cases(size_t *out_n)
                       F32(7, 40, 70), F32(70)),
         SCHEDULE_CASE("transpose_add", transpose_add, NO_SYMBOLS,
                       F32(1000, 600), F32(600, 1000)),
+        SCHEDULE_CASE("stencil", stencil, NO_SYMBOLS, F32(60, 128)),
         SCHEDULE_CASE("sum_rows", sum_rows, NO_SYMBOLS, F32(100, 10000)),
         SCHEDULE_CASE("sum_columns", sum_columns, NO_SYMBOLS, F32(200, 40000)),
         SCHEDULE_CASE("max_columns", max_columns, NO_SYMBOLS, F32(50, 4, 100)),

@@ -52,8 +52,9 @@ Test(build_shape, constants)
                "i8[0,3]");
     check_refused(&w, tgi_build_constant(&w.b, TG_F32, DIMS(2), NULL),
                   TG_ERROR_INVALID_ARGUMENT, "data is NULL");
-    check_refused(&w, tgi_build_constant(&w.b, (tg_dtype)10, DIMS(2), data),
-                  TG_ERROR_DTYPE, "10 is not an element type");
+    check_refused(
+        &w, tgi_build_constant(&w.b, (tg_dtype)(TG_F64 + 1), DIMS(2), data),
+        TG_ERROR_DTYPE, "14 is not an element type");
     tgi_dim n = symbol(w.graph, 0, 0);
     check_refused(&w, tgi_build_constant(&w.b, TG_F32, DIMS(n), data),
                   TG_ERROR_SHAPE, "a constant cannot have unknown extents");
@@ -451,7 +452,8 @@ Test(build_shape, random_words)
                                         DIMS(2)),
                   TG_ERROR_DTYPE, "the number -1 is not representable in u64");
     check_refused(&w, tgi_build_random(&w.b, false, TG_U32, key, key, DIMS(2)),
-                  TG_ERROR_DTYPE, "the dtype must be f32 or f64, not u32");
+                  TG_ERROR_DTYPE,
+                  "the dtype must be f16, bf16, f32 or f64, not u32");
     check_refused(&w,
                   tgi_build_random(&w.b, true, TG_F64, key, key, DIMS(-2)),
                   TG_ERROR_SHAPE, "extent -2 of axis 0 is negative");
@@ -617,7 +619,8 @@ static const refusal refusals[] = {
     {extent_out_of_range, TG_ERROR_SHAPE,
      ": extent: f32[2]: axis 1 is out of range for rank 1"},
     {uniform_of_int, TG_ERROR_DTYPE,
-     ": random_uniform: the dtype must be f32 or f64, not i32"},
+     ": random_uniform: the dtype must be f16, bf16, f32 or f64, "
+     "not i32"},
     {invalid_operand, TG_ERROR_INVALID_ARGUMENT,
      ": add: an operand is not a valid value"},
 };

@@ -22,12 +22,12 @@ Test(dtype, facts_are_those_of_the_table)
     int n_valid = 0;
     for (int i = 0; i < TGI_DTYPES; i++)
         n_valid += tgi_dtype_is_valid(i);
-    cr_assert_eq(n_valid, 11);
+    cr_assert_eq(n_valid, 13);
 }
 
 Test(dtype, invalid_dtypes_have_no_bytes)
 {
-    const int none[] = {0, 10, 11, 14, 16, 1000, -1};
+    const int none[] = {0, 14, 15, 16, 1000, -1};
     for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
         cr_assert_not(tgi_dtype_is_valid(none[i]));
         cr_assert_eq(tg_dtype_bytes((tg_dtype)none[i]), 0);
@@ -151,11 +151,13 @@ static size_t extremes(int dtype, tgi_number *out)
         out[n++] =
             (tgi_number){TGI_NUMBER_INT, {.i = INT64_MIN >> (64 - bits)}};
     }
-    if (tgi_dtype_is(dtype, TGI_CLASS_FLOAT)) {
+    if (tgi_dtype_is(dtype, TGI_CLASS_REAL)) {
+        const double largest = dtype == TG_F16    ? 65504
+                               : dtype == TG_BF16 ? 0x1.fep127
+                               : dtype == TG_F32  ? (double)FLT_MAX
+                                                  : DBL_MAX;
         out[n++] = (tgi_number){TGI_NUMBER_FLOAT, {.f = 0.5}};
-        out[n++] =
-            (tgi_number){TGI_NUMBER_FLOAT,
-                         {.f = dtype == TG_F32 ? (double)FLT_MAX : DBL_MAX}};
+        out[n++] = (tgi_number){TGI_NUMBER_FLOAT, {.f = largest}};
     }
     return n;
 }
@@ -193,6 +195,9 @@ Test(dtype, promotion_keeps_every_number)
     cr_assert_eq(tgi_dtype_promote(TG_U32, TG_I8), TG_I64);
     cr_assert_eq(tgi_dtype_promote(TG_F32, TG_I64), TG_F32);
     cr_assert_eq(tgi_dtype_promote(TG_U64, TG_I64), TG_DTYPE_NONE);
+    cr_assert_eq(tgi_dtype_promote(TG_F16, TG_I16), TG_F16);
+    cr_assert_eq(tgi_dtype_promote(TG_F16, TG_U16), TG_F32);
+    cr_assert_eq(tgi_dtype_promote(TG_BF16, TG_F16), TG_BF16);
 }
 
 Test(dtype, a_number_for_no_type_is_refused)
@@ -209,7 +214,7 @@ Test(dtype, elements_load_as_the_numbers_they_were_stored_from)
             if (!tgi_dtype_store(dtype, float_of(values[i]), element))
                 continue;
             const tgi_number number = tgi_dtype_load(dtype, element);
-            cr_assert_eq(number.kind, tgi_dtype_is(dtype, TGI_CLASS_FLOAT)
+            cr_assert_eq(number.kind, tgi_dtype_is(dtype, TGI_CLASS_REAL)
                                           ? TGI_NUMBER_FLOAT
                                       : tgi_dtype_is(dtype, TGI_CLASS_SINT)
                                           ? TGI_NUMBER_INT
@@ -218,6 +223,86 @@ Test(dtype, elements_load_as_the_numbers_they_were_stored_from)
             cr_assert_eq(
                 memcmp(element, again, tg_dtype_bytes((tg_dtype)dtype)), 0);
         }
+}
+
+/* -- Halves ---------------------------------------------------------------- */
+
+/* The half nearest to x, found among all: the definition of rounding. The
+   number after the largest one stands for infinity. */
+static uint16_t nearest_half(int dtype, double x)
+{
+    const uint16_t infinity = dtype == TG_F16 ? 0x7c00 : 0x7f80;
+    const double last = (double)tgi_half_to_float(dtype, infinity - 1);
+    const double step =
+        last - (double)tgi_half_to_float(dtype, infinity - 2);
+    uint32_t low = 0, high = infinity; /* low <= |x| < high */
+    while (high - low > 1) {
+        const uint32_t middle = (low + high) / 2;
+        if ((double)tgi_half_to_float(dtype, (uint16_t)middle) <= fabs(x))
+            low = middle;
+        else
+            high = middle;
+    }
+    const double below = (double)tgi_half_to_float(dtype, (uint16_t)low);
+    const double above =
+        high == infinity ? last + step
+                         : (double)tgi_half_to_float(dtype, (uint16_t)high);
+    const double to_below = fabs(x) - below, to_above = above - fabs(x);
+    const bool is_up = to_above < to_below || (to_above == to_below && low & 1);
+    return (uint16_t)((is_up ? high : low) | (signbit(x) ? 0x8000 : 0));
+}
+
+Test(dtype, halves_are_rounded_once_to_nearest_even)
+{
+    uint64_t seed = 3;
+    for (int dtype = TG_F16; dtype <= TG_BF16; dtype++)
+        for (uint32_t i = 0; i < 0x10000; i++) {
+            const uint16_t bits = (uint16_t)i;
+            const double x = (double)tgi_half_to_float(dtype, bits);
+            if (!isfinite(x)) {
+                cr_assert(isnan(x) ==
+                          isnan((double)tgi_half_to_float(
+                              dtype, tgi_half_from_double(dtype, x))));
+                continue;
+            }
+            cr_assert_eq(tgi_half_from_double(dtype, x), bits);
+            /* Ties, their neighbours in f64 and in f32, and random numbers. */
+            const double next =
+                (double)tgi_half_to_float(dtype, (uint16_t)(bits + 1));
+            const double tie = isfinite(next) ? x / 2 + next / 2 : x;
+            const double near[] = {
+                tie,
+                nextafter(tie, HUGE_VAL),
+                nextafter(tie, -HUGE_VAL),
+                (double)nextafterf((float)tie, HUGE_VALF),
+                x + (tie - x) * (double)(random_next(&seed) % 1000) / 500};
+            for (size_t k = 0; k < sizeof(near) / sizeof(*near); k++)
+                cr_assert_eq(tgi_half_from_double(dtype, near[k]),
+                             nearest_half(dtype, near[k]), "%s %a",
+                             tg_dtype_name((tg_dtype)dtype), near[k]);
+        }
+}
+
+Test(dtype, integers_become_halves_with_one_rounding)
+{
+    /* 2^62 + 2^54 is a tie of bf16; one more is not, though f64 loses it. */
+    const int64_t tie = (INT64_C(1) << 62) + (INT64_C(1) << 54);
+    uint16_t at, after, before;
+    cr_assert(tgi_dtype_store(TG_BF16, int_of(tie), &at));
+    cr_assert(tgi_dtype_store(TG_BF16, int_of(tie + 1), &after));
+    cr_assert(tgi_dtype_store(TG_BF16, int_of(-tie - 1), &before));
+    cr_expect_eq(at, 0x5e80);
+    cr_expect_eq(after, 0x5e81);
+    cr_expect_eq(before, 0xde81);
+    cr_expect_str_eq(stored(TG_F16, int_of(65519)), "65504");
+    cr_expect_str_eq(stored(TG_F16, int_of(65520)), "no");
+    cr_expect_str_eq(stored(TG_F16, float_of(-1e6)), "no");
+    cr_expect_str_eq(stored(TG_F16, float_of((double)INFINITY)), "inf");
+    cr_expect_str_eq(stored(TG_BF16, float_of(1e39)), "no");
+    cr_expect_str_eq(stored(TG_BF16, uint_of(UINT64_MAX)),
+                     "1.845e+19");
+    cr_expect_str_eq(stored(TG_F16, float_of(0.1)), "0.1");
+    cr_expect_str_eq(stored(TG_F16, float_of(0x1p-24)), "6e-08");
 }
 
 /* -- Elements to text ------------------------------------------------------ */

@@ -160,6 +160,7 @@ enum { EDGES = sizeof(edges) / sizeof(edges[0]) };
     { \
     }
 #define CHECK_FLOAT CHECK_BOOL
+#define CHECK_HALF CHECK_BOOL
 #define DTYPE(ID, name, type, cls) CHECK_##cls(ID, type)
 #include "base/dtype.def"
 #undef DTYPE

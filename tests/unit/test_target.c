@@ -34,14 +34,14 @@ Test(target, a_cpu_of_aarch64_does_not_depend_on_the_host)
     cr_expect_str_eq(target.name, "neon");
     cr_expect_eq(target.max_vector_bits, 128);
     cr_expect_eq(target.l2_bytes, typical.l2_bytes);
-    cr_expect_eq(target.last_level_bytes, typical.last_level_bytes);
+    cr_expect_eq(target.non_temporal_bytes, typical.non_temporal_bytes);
 }
 
 Test(target, a_huge_last_level_cache_is_not_believed)
 {
     tgi_target target;
     tgi_target_init(NULL, 0, &target);
-    cr_expect_leq(target.last_level_bytes, 32 << 20);
+    cr_expect_leq(target.non_temporal_bytes, 32 << 20);
 }
 
 Test(target, an_implausible_l2_cache_is_not_believed)

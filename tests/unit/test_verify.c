@@ -98,8 +98,8 @@ Test(verify, refuses_a_value_without_type_or_shape)
 
 Test(verify, refuses_a_type_that_does_not_exist)
 {
-    add_node(g, TGI_OP_CAST, (tg_dtype)10, s, INPUTS(x), NO_ATTR);
-    refuses("has dtype 10");
+    add_node(g, TGI_OP_CAST, (tg_dtype)14, s, INPUTS(x), NO_ATTR);
+    refuses("has dtype 14");
 }
 
 Test(verify, refuses_a_value_without_shape)

@@ -20,17 +20,17 @@
 /* -- Recording a failure --------------------------------------------------- */
 
 /*
- * void tg_check_failed(frame, number, position): keeps the failure with the
- * lowest number, and of these the one with the lowest position.
+ * void tg_check_failed(frame, number, position, index): keeps the failure with
+ * the lowest number, and of these the one with the lowest position.
  */
 void tgi_llvm_check_init(tgi_llvm_program *program)
 {
     LLVMContextRef context = program->emitter.context;
     LLVMBuilderRef b = program->emitter.builder;
     LLVMTypeRef i64 = program->i64;
-    LLVMTypeRef parameters[] = {program->pointer, i64, i64};
+    LLVMTypeRef parameters[] = {program->pointer, i64, i64, i64};
     LLVMTypeRef type =
-        LLVMFunctionType(program->void_type, parameters, 3, false);
+        LLVMFunctionType(program->void_type, parameters, 4, false);
     LLVMValueRef function =
         LLVMAddFunction(program->emitter.module, "tg_check_failed", type);
     LLVMSetLinkage(function, LLVMInternalLinkage);
@@ -50,6 +50,8 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
         tgi_llvm_frame_address(program, frame, TGI_FRAME_FAILED_CHECK);
     LLVMValueRef where =
         tgi_llvm_frame_address(program, frame, TGI_FRAME_FAILED_POSITION);
+    LLVMValueRef which =
+        tgi_llvm_frame_address(program, frame, TGI_FRAME_FAILED_INDEX);
     LLVMBuildBr(b, wait);
 
     LLVMPositionBuilderAtEnd(b, wait);
@@ -73,6 +75,10 @@ void tgi_llvm_check_init(tgi_llvm_program *program)
         LLVMBuildOr(b, is_none, LLVMBuildOr(b, is_lower, is_earlier, ""), "");
     LLVMBuildStore(b, LLVMBuildSelect(b, is_first, position, old_position, ""),
                    where);
+    LLVMBuildStore(b,
+                   LLVMBuildSelect(b, is_first, LLVMGetParam(function, 3),
+                                   LLVMBuildLoad2(b, i64, which, ""), ""),
+                   which);
     LLVMValueRef release =
         LLVMBuildStore(b, LLVMBuildSelect(b, is_first, own, old, ""), check);
     LLVMSetOrdering(release, LLVMAtomicOrderingRelease);
@@ -116,22 +122,42 @@ void tgi_llvm_failed_host_record(const tgi_llvm_program *program,
 
 /* -- Checks ---------------------------------------------------------------- */
 
-/* The lowest position among the lanes in `mask`. */
-static LLVMValueRef lowest_position(tgi_llvm_kernel *k, LLVMValueRef mask,
-                                    LLVMValueRef position)
+/* Where a check has failed. */
+typedef struct failure {
+    LLVMValueRef position, index; /* i64 */
+} failure;
+
+/* An integer of a dtype as i64. */
+static LLVMValueRef extend(tgi_llvm_kernel *k, LLVMValueRef x, int dtype)
 {
+    return LLVMBuildIntCast2(k->b, x, k->program->i64,
+                             tgi_dtype_is(dtype, TGI_CLASS_SINT), "");
+}
+
+/* The failure at the lowest position among the lanes in `mask`. */
+static failure find_lowest(tgi_llvm_kernel *k, const tgi_loop_check *check,
+                           LLVMValueRef mask)
+{
+    LLVMValueRef position = tgi_llvm_value_of(k, check->position);
+    LLVMValueRef index = tgi_llvm_value_of(k, check->index);
+    const int dtype = tgi_kernel_dtype(k->loops, check->index);
     if (k->e->lanes == 1)
-        return position;
+        return (failure){position, extend(k, index, dtype)};
     LLVMTypeRef i64 = k->program->i64;
-    LLVMValueRef lowest = tgi_llvm_const_i64(k->program, INT64_MAX);
+    failure lowest = {tgi_llvm_const_i64(k->program, INT64_MAX),
+                      tgi_llvm_const_i64(k->program, 0)};
     for (unsigned i = 0; i < k->e->lanes; i++) {
         LLVMValueRef lane = LLVMConstInt(i64, i, false);
         LLVMValueRef here = LLVMBuildExtractElement(k->b, position, lane, "");
+        LLVMValueRef bad = LLVMBuildExtractElement(k->b, index, lane, "");
         LLVMValueRef is_lower = LLVMBuildExtractElement(k->b, mask, lane, "");
-        is_lower =
-            LLVMBuildAnd(k->b, is_lower,
-                         LLVMBuildICmp(k->b, LLVMIntSLT, here, lowest, ""), "");
-        lowest = LLVMBuildSelect(k->b, is_lower, here, lowest, "");
+        is_lower = LLVMBuildAnd(
+            k->b, is_lower,
+            LLVMBuildICmp(k->b, LLVMIntSLT, here, lowest.position, ""), "");
+        lowest.position =
+            LLVMBuildSelect(k->b, is_lower, here, lowest.position, "");
+        lowest.index = LLVMBuildSelect(k->b, is_lower, extend(k, bad, dtype),
+                                       lowest.index, "");
     }
     return lowest;
 }
@@ -149,13 +175,14 @@ void tgi_llvm_check_emit(tgi_llvm_kernel *k, const tgi_loop_check *check)
                             LLVMBuildBitCast(k->b, failed, bits, ""),
                             LLVMConstNull(bits), "");
     }
-    LLVMValueRef position = tgi_llvm_value_of(k, check->position);
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch, any);
+    tgi_llvm_branch_is_unlikely(&branch);
+    const failure first = find_lowest(k, check, failed);
     LLVMValueRef arguments[] = {k->frame,
                                 tgi_llvm_const_i64(k->program, check->number),
-                                lowest_position(k, failed, position)};
+                                first.position, first.index};
     LLVMBuildCall2(k->b, LLVMGlobalGetValueType(k->program->check_handler),
-                   k->program->check_handler, arguments, 3, "");
+                   k->program->check_handler, arguments, 4, "");
     tgi_llvm_branch_end(k, &branch);
 }

@@ -8,6 +8,7 @@
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_constant_pool.h"
 #include "llvm/emit/llvm_convert.h"
+#include "llvm/emit/llvm_half.h"
 #include "llvm/emit/llvm_lookup.h"
 #include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
@@ -179,7 +180,7 @@ LLVMValueRef tgi_llvm_intrinsic_call(tgi_llvm_emitter *e,
 
 /* -- Primitives ------------------------------------------------------------ */
 
-/* Rows by class; bools are unsigned. */
+/* Rows by class; bools and the bits of halves are unsigned. */
 enum { FLOATS, SIGNED, UNSIGNED, ROWS };
 
 static int class_row(tg_dtype dtype)
@@ -245,8 +246,8 @@ static LLVMValueRef call_intrinsic(tgi_llvm_emitter *e,
 
 /* -- SCALE ------------------------------------------------------------------ */
 
-/* The same lanes in front of poison, as a vector of n; x may be an element. */
-static LLVMValueRef widen(const tgi_llvm_emitter *e, LLVMValueRef x, unsigned n)
+LLVMValueRef tgi_llvm_add_lanes(const tgi_llvm_emitter *e, LLVMValueRef x,
+                                unsigned n)
 {
     LLVMTypeRef index = LLVMInt32TypeInContext(e->context);
     if (e->lanes == 1)
@@ -269,8 +270,9 @@ static LLVMValueRef scale_by_register(const tgi_llvm_emitter *e, tg_dtype dtype,
     const unsigned bytes = (unsigned)tgi_dtype_bytes((int)dtype);
     const unsigned min_lanes = e->lanes == 3 ? 4 : MIN_BYTES / bytes;
     if (e->lanes < min_lanes) {
-        LLVMValueRef wide = e->isa->scale(e->builder, widen(e, x, min_lanes),
-                                          widen(e, n, min_lanes));
+        LLVMValueRef wide = e->isa->scale(
+            e->builder, tgi_llvm_add_lanes(e, x, min_lanes),
+            tgi_llvm_add_lanes(e, n, min_lanes));
         return tgi_llvm_extract_lanes(e, wide, 0, e->lanes);
     }
     const unsigned lanes =
@@ -399,6 +401,10 @@ static LLVMValueRef emit_primitive_value(tgi_llvm_emitter *e,
                                 in[0]);
     case TGI_PRIMITIVE_CONVERT:
         return tgi_llvm_convert(e, dtype, other, in[0]);
+    case TGI_PRIMITIVE_NARROW:
+        return tgi_llvm_narrow(e, other, in[0]);
+    case TGI_PRIMITIVE_WIDEN:
+        return tgi_llvm_widen(e, dtype, in[0]);
 
     case TGI_PRIMITIVES:
         break;

@@ -98,6 +98,10 @@ LLVMValueRef tgi_llvm_extract_lanes(const tgi_llvm_emitter *emitter,
                                     LLVMValueRef vector, unsigned first,
                                     unsigned n);
 
+/* The lanes of x, which may be an element, before poison: a vector of n. */
+LLVMValueRef tgi_llvm_add_lanes(const tgi_llvm_emitter *emitter, LLVMValueRef x,
+                                unsigned n);
+
 /* n vectors of one type as one vector; n is a power of two. Overwrites
    `vectors`. */
 LLVMValueRef tgi_llvm_concat(const tgi_llvm_emitter *emitter,

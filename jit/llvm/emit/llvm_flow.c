@@ -140,17 +140,32 @@ static bool is_true(LLVMValueRef condition)
     return tgi_llvm_is_const_i64(condition, &truth) && truth;
 }
 
-/* `is_any`: whether the body runs at all; NULL: it does. */
+/* True if the body is known to run exactly once. */
+static bool runs_once(LLVMValueRef start, LLVMValueRef end, int64_t step)
+{
+    int64_t first, last;
+    return tgi_llvm_is_const_i64(start, &first) &&
+           tgi_llvm_is_const_i64(end, &last) && first < last &&
+           last - first <= step;
+}
+
+/* `is_any`: whether the body runs at all; NULL: it does. A body that runs once
+   needs no blocks: LLVM spends a fifth of its time on loops. */
 static void open_loop(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
                       LLVMValueRef start, LLVMValueRef end, int64_t step,
                       LLVMValueRef is_any)
 {
-    loop->before = LLVMGetInsertBlock(k->b);
-    loop->body = tgi_llvm_block_append(k, "loop");
-    loop->after = tgi_llvm_block_append(k, "after");
     loop->end = end;
     loop->step = step;
     loop->n_carried = 0;
+    loop->runs_once = runs_once(start, end, step);
+    if (loop->runs_once) {
+        loop->index = start;
+        return;
+    }
+    loop->before = LLVMGetInsertBlock(k->b);
+    loop->body = tgi_llvm_block_append(k, "loop");
+    loop->after = tgi_llvm_block_append(k, "after");
     loop->is_unconditional = !is_any || is_true(is_any);
     if (loop->is_unconditional)
         LLVMBuildBr(k->b, loop->body);
@@ -170,7 +185,9 @@ void tgi_llvm_loop_begin(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
     open_loop(k, loop, start, end, step, less_than(k, start, end));
     loop->n_carried = n_carried;
     for (unsigned i = 0; i < n_carried; i++) {
-        loop->initial[i] = initial[i];
+        loop->initial[i] = loop->carried[i] = initial[i];
+        if (loop->runs_once)
+            continue;
         loop->carried[i] = LLVMBuildPhi(k->b, LLVMTypeOf(initial[i]), "");
         LLVMAddIncoming(loop->carried[i], &loop->initial[i], &loop->before, 1);
     }
@@ -186,6 +203,11 @@ void tgi_llvm_loop_begin_nonempty(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
 void tgi_llvm_loop_end(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
                        const LLVMValueRef *next)
 {
+    if (loop->runs_once) {
+        for (unsigned i = 0; i < loop->n_carried; i++)
+            loop->carried[i] = next[i];
+        return;
+    }
     LLVMBasicBlockRef latch = LLVMGetInsertBlock(k->b);
     LLVMValueRef index = LLVMBuildAdd(
         k->b, loop->index, tgi_llvm_const_i64(k->program, loop->step), "");
@@ -209,14 +231,13 @@ void tgi_llvm_loop_end(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
 void tgi_llvm_branch_begin(tgi_llvm_kernel *k, tgi_llvm_branch *branch,
                            LLVMValueRef condition)
 {
+    branch->is_unconditional = is_true(condition);
+    if (branch->is_unconditional)
+        return;
     branch->before = LLVMGetInsertBlock(k->b);
     branch->inside = tgi_llvm_block_append(k, "then");
     branch->after = tgi_llvm_block_append(k, "after");
-    branch->is_unconditional = is_true(condition);
-    if (branch->is_unconditional)
-        LLVMBuildBr(k->b, branch->inside);
-    else
-        LLVMBuildCondBr(k->b, condition, branch->inside, branch->after);
+    LLVMBuildCondBr(k->b, condition, branch->inside, branch->after);
     LLVMPositionBuilderAtEnd(k->b, branch->inside);
 }
 
@@ -224,6 +245,8 @@ void tgi_llvm_branch_is_unlikely(const tgi_llvm_branch *branch)
 {
     static const char kind[] = "prof", name[] = "branch_weights";
     enum { LIKELY_WEIGHT = 1 << 20 };
+    if (branch->is_unconditional)
+        return;
     LLVMValueRef jump = LLVMGetBasicBlockTerminator(branch->before);
     LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(jump));
     LLVMTypeRef i32 = LLVMInt32TypeInContext(context);
@@ -231,15 +254,16 @@ void tgi_llvm_branch_is_unlikely(const tgi_llvm_branch *branch)
         LLVMMDStringInContext2(context, name, sizeof(name) - 1),
         LLVMValueAsMetadata(LLVMConstInt(i32, 1, false)),
         LLVMValueAsMetadata(LLVMConstInt(i32, LIKELY_WEIGHT, false))};
-    if (!branch->is_unconditional)
-        LLVMSetMetadata(
-            jump, LLVMGetMDKindIDInContext(context, kind, sizeof(kind) - 1),
-            LLVMMetadataAsValue(context,
-                                LLVMMDNodeInContext2(context, weights, 3)));
+    LLVMSetMetadata(
+        jump, LLVMGetMDKindIDInContext(context, kind, sizeof(kind) - 1),
+        LLVMMetadataAsValue(context,
+                            LLVMMDNodeInContext2(context, weights, 3)));
 }
 
 void tgi_llvm_branch_end(tgi_llvm_kernel *k, tgi_llvm_branch *branch)
 {
+    if (branch->is_unconditional)
+        return;
     branch->inside = LLVMGetInsertBlock(k->b);
     LLVMBuildBr(k->b, branch->after);
     LLVMPositionBuilderAtEnd(k->b, branch->after);

@@ -39,6 +39,7 @@ typedef struct tgi_llvm_loop {
     LLVMValueRef index, end;
     int64_t step;
     bool is_unconditional; /* known to run at least once */
+    bool runs_once;        /* the body needs no blocks */
     unsigned n_carried;
     LLVMValueRef initial[TGI_LLVM_MAX_CARRIED];
     /* In the body: values when it starts. After the loop: final values. */
@@ -58,7 +59,7 @@ void tgi_llvm_loop_begin_nonempty(tgi_llvm_kernel *k, tgi_llvm_loop *loop,
 
 /* -- Branches -------------------------------------------------------------- */
 
-/* Code that runs if a condition holds. */
+/* Code that runs if a condition holds; no blocks if it is constant true. */
 typedef struct tgi_llvm_branch {
     LLVMBasicBlockRef before, inside, after;
     bool is_unconditional; /* the condition is constant true */

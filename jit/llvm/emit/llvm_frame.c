@@ -25,10 +25,12 @@ CHECK_OFFSET(barrier, TGI_FRAME_BARRIER);
 CHECK_OFFSET(host, TGI_FRAME_HOST);
 CHECK_OFFSET(failed_check, TGI_FRAME_FAILED_CHECK);
 CHECK_OFFSET(failed_position, TGI_FRAME_FAILED_POSITION);
+CHECK_OFFSET(failed_index, TGI_FRAME_FAILED_INDEX);
 CHECK_OFFSET(unchanged, TGI_FRAME_UNCHANGED);
 CHECK_OFFSET(capacity, TGI_FRAME_CAPACITY);
 CHECK_OFFSET(grow, TGI_FRAME_GROW);
 CHECK_OFFSET(step_done, TGI_FRAME_STEP_DONE);
+CHECK_OFFSET(poll, TGI_FRAME_POLL);
 
 void tgi_llvm_frame_init(tgi_llvm_program *program)
 {
@@ -39,8 +41,9 @@ void tgi_llvm_frame_init(tgi_llvm_program *program)
         [TGI_FRAME_GRAIN] = i64,         [TGI_FRAME_SHARE] = pointer,
         [TGI_FRAME_BARRIER] = pointer,   [TGI_FRAME_HOST] = pointer,
         [TGI_FRAME_FAILED_CHECK] = i64,  [TGI_FRAME_FAILED_POSITION] = i64,
-        [TGI_FRAME_UNCHANGED] = pointer, [TGI_FRAME_CAPACITY] = pointer,
-        [TGI_FRAME_GROW] = pointer,      [TGI_FRAME_STEP_DONE] = pointer,
+        [TGI_FRAME_FAILED_INDEX] = i64,  [TGI_FRAME_UNCHANGED] = pointer,
+        [TGI_FRAME_CAPACITY] = pointer,  [TGI_FRAME_GROW] = pointer,
+        [TGI_FRAME_STEP_DONE] = pointer, [TGI_FRAME_POLL] = pointer,
     };
     program->frame_type = LLVMStructCreateNamed(context, "tgi_frame");
     LLVMStructSetBody(program->frame_type, members, TGI_FRAME_MEMBERS, false);
@@ -111,14 +114,13 @@ LLVMValueRef tgi_llvm_stride(tgi_llvm_kernel *k, tgi_stride stride)
     return negative;
 }
 
-/* The address of the thread's own part of a SCRATCH buffer. */
-static LLVMValueRef thread_scratch(tgi_llvm_kernel *k,
-                                   const tgi_loop_buffer *buffer,
-                                   LLVMValueRef address)
+LLVMValueRef tgi_llvm_thread_part(const tgi_llvm_kernel *k,
+                                  const tgi_loop_buffer *buffer,
+                                  LLVMValueRef count, LLVMValueRef address)
 {
     const tgi_llvm_program *program = k->program;
     LLVMValueRef bytes = tgi_llvm_mul(
-        program, tgi_llvm_dim(k, buffer->count),
+        program, count,
         tgi_llvm_const_i64(program, tgi_dtype_bytes(buffer->dtype)));
     bytes = tgi_llvm_add(program, bytes,
                          tgi_llvm_const_i64(program, TGI_BUFFER_ALIGN - 1));
@@ -163,7 +165,8 @@ LLVMValueRef tgi_llvm_buffer(tgi_llvm_kernel *k, uint32_t number)
                                           program, k->table, number),
                                       "");
         if (buffer->place == TGI_PLACE_SCRATCH)
-            address = thread_scratch(k, buffer, address);
+            address = tgi_llvm_thread_part(
+                k, buffer, tgi_llvm_dim(k, buffer->count), address);
         tgi_llvm_position_restore(k, block);
         k->buffers[number] = address;
     }

@@ -18,10 +18,12 @@ typedef enum tgi_frame_member {
     TGI_FRAME_HOST,
     TGI_FRAME_FAILED_CHECK,
     TGI_FRAME_FAILED_POSITION,
+    TGI_FRAME_FAILED_INDEX,
     TGI_FRAME_UNCHANGED,
     TGI_FRAME_CAPACITY,
     TGI_FRAME_GROW,
     TGI_FRAME_STEP_DONE,
+    TGI_FRAME_POLL,
     TGI_FRAME_MEMBERS
 } tgi_frame_member;
 
@@ -44,6 +46,12 @@ LLVMValueRef tgi_llvm_frame_dim(const tgi_llvm_program *program,
 LLVMValueRef tgi_llvm_dim(tgi_llvm_kernel *k, tgi_dim dim);
 LLVMValueRef tgi_llvm_stride(tgi_llvm_kernel *k, tgi_stride stride);
 LLVMValueRef tgi_llvm_buffer(tgi_llvm_kernel *k, uint32_t buffer);
+
+/* The address of a thread's own part of a SCRATCH or BLOCK buffer, each of
+   `count` elements. */
+LLVMValueRef tgi_llvm_thread_part(const tgi_llvm_kernel *k,
+                                  const tgi_loop_buffer *buffer,
+                                  LLVMValueRef count, LLVMValueRef address);
 
 /* The address of a buffer's entry in a table of buffers. */
 LLVMValueRef tgi_llvm_buffer_table_entry(const tgi_llvm_program *program,

@@ -44,6 +44,10 @@ typedef struct tgi_llvm_isa {
        instruction. */
     LLVMValueRef (*scale)(LLVMBuilderRef builder, LLVMValueRef x,
                           LLVMValueRef n);
+    /* Vectors of 4, 8 or 16 floats, and of no more bits than a register, to the
+       bits of f16, rounded once. NULL: no such instruction. */
+    LLVMValueRef (*narrow)(LLVMBuilderRef builder, LLVMValueRef x);
+    bool extends_f16; /* fpext of half is an instruction */
     /* Store the floating-point mode (fpenv.h) to an i32, and load it. */
     void (*save_fp_mode)(LLVMBuilderRef builder, LLVMValueRef slot);
     void (*restore_fp_mode)(LLVMBuilderRef builder, LLVMValueRef slot);

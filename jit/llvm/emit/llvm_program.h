@@ -26,6 +26,7 @@ typedef struct tgi_llvm_program {
     struct tgi_llvm_fission_functions *fission_functions;
     tgi_llvm_debug *debug; /* see llvm_debug.h; NULL: none */
     bool has_step_hooks; /* the entry calls frame->step_done */
+    bool has_polls;      /* the entry calls frame->poll */
     bool is_out_of_memory;
     const char *failure; /* static text; NULL: none */
 } tgi_llvm_program;

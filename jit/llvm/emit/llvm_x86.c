@@ -51,6 +51,36 @@ static LLVMValueRef scale(LLVMBuilderRef builder, LLVMValueRef x,
                              registers == 4 ? 5 : 4);
 }
 
+/* fptrunc would let LLVM compute in half, lane by lane. */
+static LLVMValueRef narrow(LLVMBuilderRef builder, LLVMValueRef x)
+{
+    enum { TO_NEAREST_EVEN = 0 };
+    LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(x));
+    LLVMTypeRef i16 = LLVMInt16TypeInContext(context);
+    const unsigned lanes = LLVMGetVectorSize(LLVMTypeOf(x));
+    LLVMValueRef operands[] = {
+        x,
+        LLVMConstInt(LLVMInt32TypeInContext(context), TO_NEAREST_EVEN, false),
+        LLVMGetPoison(LLVMVectorType(i16, lanes)), LLVMConstAllOnes(i16)};
+    if (lanes == 16)
+        return tgi_llvm_isa_call(builder, "llvm.x86.avx512.mask.vcvtps2ph.512",
+                                 operands, 4);
+    LLVMValueRef bits = tgi_llvm_isa_call(builder,
+                                          lanes == 8
+                                              ? "llvm.x86.vcvtps2ph.256"
+                                              : "llvm.x86.vcvtps2ph.128",
+                                          operands, 2);
+    if (lanes == 8)
+        return bits;
+    LLVMTypeRef index = LLVMInt32TypeInContext(context);
+    LLVMValueRef low[4];
+    for (unsigned i = 0; i < 4; i++)
+        low[i] = LLVMConstInt(index, i, false);
+    return LLVMBuildShuffleVector(builder, bits,
+                                  LLVMGetPoison(LLVMTypeOf(bits)),
+                                  LLVMConstVector(low, 4), "");
+}
+
 static void save_fp_mode(LLVMBuilderRef builder, LLVMValueRef slot)
 {
     tgi_llvm_isa_call(builder, "llvm.x86.sse.stmxcsr", &slot, 1);
@@ -70,8 +100,12 @@ static void restore_fp_mode(LLVMBuilderRef builder, LLVMValueRef slot)
     .fp_control = TGI_MXCSR_CONTROL, .fp_mode = TGI_MXCSR_MODE, \
     .unscheduled_cpu = "skylake"
 
-static const tgi_llvm_isa avx2 = {OF_BOTH, .max_vector_bits = 256};
+#define F16C .narrow = narrow, .extends_f16 = true
+
+static const tgi_llvm_isa avx2_without_f16c = {OF_BOTH, .max_vector_bits = 256};
+static const tgi_llvm_isa avx2 = {OF_BOTH, F16C, .max_vector_bits = 256};
 static const tgi_llvm_isa avx512 = {OF_BOTH,
+                                    F16C,
                                     .max_vector_bits = 512,
                                     .has_mask_registers = true,
                                     .converts_64_bit_integers = true,
@@ -98,7 +132,7 @@ const tgi_llvm_isa *tgi_llvm_isa_of_features(const char *features)
         return NULL;
     for (size_t i = 0; i < sizeof(wide) / sizeof(*wide); i++)
         if (!has_feature(features, wide[i]))
-            return &avx2;
+            return has_feature(features, "f16c") ? &avx2 : &avx2_without_f16c;
     return &avx512;
 }
 

@@ -147,10 +147,11 @@ static void set_point(tgi_llvm_kernel *k, const odometer *o)
             axis == k->schedule->vector_axis ? NULL : o->index[axis];
 }
 
-static bool is_one_row(const odometer *o)
+/* True if the first n_axes have one item each. */
+static bool has_one_item(const odometer *o, int n_axes)
 {
     int64_t n;
-    for (int axis = 0; axis < o->n - 1; axis++)
+    for (int axis = 0; axis < n_axes; axis++)
         if (!tgi_llvm_is_const_i64(o->extent[axis], &n) || n != 1)
             return false;
     return true;
@@ -166,9 +167,14 @@ static void emit_items(tgi_llvm_kernel *k)
     for (int axis = 0; axis < o.n; axis++)
         o.extent[axis] = n_items_along(k, axis, item_extent[axis]);
     delinearise(k, &o, k->begin);
-    if (divides_rows && is_one_row(&o)) {
+    if (divides_rows && has_one_item(&o, o.n - 1)) {
         set_point(k, &o);
         emit_row_items(k, k->begin, LLVMBuildSub(k->b, k->end, k->begin, ""));
+        return;
+    }
+    if (has_one_item(&o, o.n)) {
+        set_point(k, &o);
+        emit_item(k, &o);
         return;
     }
 

@@ -594,10 +594,43 @@ static void store_carried(const loop_emitter *e, uint32_t buffer)
     e->program->free(widths);
 }
 
+/* Memory for an i64, allocated once per call. */
+static LLVMValueRef stack_slot(const loop_emitter *e)
+{
+    LLVMBasicBlockRef block = LLVMGetInsertBlock(e->b);
+    LLVMMetadataRef location = LLVMGetCurrentDebugLocation2(e->b);
+    LLVMPositionBuilderBefore(
+        e->b, LLVMGetFirstInstruction(
+                  LLVMGetEntryBasicBlock(e->entry->function)));
+    LLVMSetCurrentDebugLocation2(e->b, NULL);
+    LLVMValueRef slot = LLVMBuildAlloca(e->b, e->program->i64, "");
+    LLVMPositionBuilderAtEnd(e->b, block);
+    LLVMSetCurrentDebugLocation2(e->b, location);
+    return slot;
+}
+
+/* The address of an input of an assert. A counter of iterations that is in a
+   register gets memory for the report. */
+static LLVMValueRef reported_address(const loop_emitter *e, uint32_t buffer)
+{
+    const tgi_llvm_forwarded *forwarded = e->group->forwarded[buffer];
+    if (e->group->in_registers[buffer])
+        store_carried(e, buffer);
+    if (e->loops->buffers.data[buffer].place == TGI_PLACE_COUNTER &&
+        forwarded && forwarded[0].value) {
+        LLVMValueRef slot = stack_slot(e);
+        LLVMBuildStore(e->b, load_elements(e, buffer, 0, 1), slot);
+        return slot;
+    }
+    return LLVMBuildLoad2(
+        e->b, e->program->pointer,
+        tgi_llvm_buffer_table_entry(e->program, e->group->table, buffer), "");
+}
+
 /*
  * The host formats the message from the addresses in the frame: those of this
- * thread, which a failed call leaves there anyway (llvm_control.c). The rest of
- * the case is unreachable.
+ * thread, which a failed call leaves there anyway (llvm_control.c), unless they
+ * are on its stack. The rest of the case is unreachable.
  */
 static void emit_failed_assert(const loop_emitter *e, uint32_t number)
 {
@@ -606,20 +639,25 @@ static void emit_failed_assert(const loop_emitter *e, uint32_t number)
     const tgi_host_step *step = &e->loops->hosts.data[number];
     LLVMValueRef of_frame =
         tgi_llvm_frame_load(program, frame, TGI_FRAME_BUFFERS);
-    for (uint32_t i = 0; i < step->n_inputs; i++) {
+    LLVMValueRef *before = allocate(e, step->n_inputs * sizeof(*before));
+    for (uint32_t i = 0; before && i < step->n_inputs; i++) {
         const uint32_t buffer = tgi_buffer_id_index(step->buffers[i]);
-        if (e->group->in_registers[buffer])
-            store_carried(e, buffer);
-        LLVMBuildStore(
-            e->b,
-            LLVMBuildLoad2(
-                e->b, program->pointer,
-                tgi_llvm_buffer_table_entry(program, e->group->table, buffer),
-                ""),
-            tgi_llvm_buffer_table_entry(program, of_frame, buffer));
+        LLVMValueRef entry =
+            tgi_llvm_buffer_table_entry(program, of_frame, buffer);
+        if (e->loops->buffers.data[buffer].place == TGI_PLACE_COUNTER)
+            before[i] = LLVMBuildLoad2(e->b, program->pointer, entry, "");
+        LLVMBuildStore(e->b, reported_address(e, buffer), entry);
     }
     (void)tgi_llvm_host_call_emit(program, frame, number); /* fails */
     tgi_llvm_failed_host_record(program, frame, number);
+    for (uint32_t i = step->n_inputs; before && i-- > 0;)
+        if (before[i])
+            LLVMBuildStore(
+                e->b, before[i],
+                tgi_llvm_buffer_table_entry(
+                    program, of_frame, tgi_buffer_id_index(step->buffers[i])));
+    if (before)
+        program->free(before);
     LLVMBuildBr(e->b, e->failed);
     LLVMPositionBuilderAtEnd(e->b, add_block(e, "unreachable"));
 }

@@ -15,21 +15,21 @@
 /* Copies of the variables that the call writes, in their order. */
 static void free_copies(const tgi_launch *launch, void **copies)
 {
-    for (size_t i = 0; copies && i < launch->state.written.n; i++)
+    for (size_t i = 0; copies && i < launch->state.n_written; i++)
         if (copies[i])
             tgi_buffer_free(copies[i],
-                            (size_t)launch->state.written.data[i]->spec.bytes);
+                            (size_t)launch->state.written[i]->spec.bytes);
     tgi_free(copies);
 }
 
 static tg_status copy_variables(const tgi_launch *launch, void ***out_copies)
 {
-    const size_t n = launch->state.written.n;
+    const size_t n = launch->state.n_written;
     void **copies = *out_copies = tgi_alloc_zero((n + 1) * sizeof(*copies));
     if (!copies)
         return tgi_error_memory();
     for (size_t i = 0; i < n; i++) {
-        const tg_variable *variable = launch->state.written.data[i];
+        const tg_variable *variable = launch->state.written[i];
         copies[i] = tgi_buffer_alloc((size_t)variable->spec.bytes);
         if (!copies[i])
             return tgi_error_memory();
@@ -40,8 +40,8 @@ static tg_status copy_variables(const tgi_launch *launch, void ***out_copies)
 
 static void restore_variables(const tgi_launch *launch, void *const *copies)
 {
-    for (size_t i = 0; i < launch->state.written.n; i++) {
-        const tg_variable *variable = launch->state.written.data[i];
+    for (size_t i = 0; i < launch->state.n_written; i++) {
+        const tg_variable *variable = launch->state.written[i];
         memcpy(variable->data, copies[i], (size_t)variable->spec.bytes);
     }
 }

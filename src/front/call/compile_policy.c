@@ -38,7 +38,8 @@ size_t tgi_compile_budget(const tg_concrete *c, bool is_eager,
     if (c->ctx->jit == TGI_JIT_REQUIRED)
         return SIZE_MAX;
     /* The time to interpret a loop is unknown. */
-    if (is_eager || c->graph->has_loops || interpreted > TGI_MAX_COMPILE_WORK)
+    if (is_eager || c->is_measured || c->graph->has_loops ||
+        interpreted > TGI_MAX_COMPILE_WORK)
         return TGI_MAX_COMPILE_WORK;
     return value_bytes > SMALL_BYTES ? (size_t)interpreted : 0;
 }

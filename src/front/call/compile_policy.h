@@ -27,7 +27,8 @@ bool tgi_compile_is_wanted(tg_concrete *concrete);
 /*
  * The compile budget of a call: the longest compile it waits for; 0 if it
  * never waits. `value_bytes` is the total size of the values it computes;
- * `is_eager` is set for bound calls and eager contexts.
+ * `is_eager` is set for bound calls and eager contexts; calls of measured
+ * functions wait likewise.
  */
 size_t tgi_compile_budget(const tg_concrete *concrete, bool is_eager,
                           int64_t value_bytes);

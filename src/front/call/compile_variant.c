@@ -4,6 +4,7 @@
  */
 #include "front/call/compile_variant.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "front/call/compile_policy.h"
@@ -32,7 +33,7 @@ static void dump_compiler_stage(const char *stage, const char *text, void *user)
     tg_concrete *c = user;
     if (strcmp(stage, "fusion") == 0)
         tgi_log_write(&c->ctx->log, TG_LOG_WARN, TGI_LOG_JIT,
-                      "fusion of %s:\n%s", c->name, text);
+                      "fusion of %s, trace %u:\n%s", c->name, c->number, text);
     else
         tgi_dump_text(c->ctx, c->name, c->number, stage,
                       strcmp(stage, "asm") == 0      ? "s"
@@ -69,12 +70,26 @@ static void log_program(const tg_concrete *c, const tgi_program *program)
         [TGI_CODE_FROM_DISK] = "code loaded from disk"};
     const tgi_compile_stats *stats = tgi_program_stats(program);
     uint64_t ns = 0;
+    char timed[64] = "";
     for (int i = 0; i < TGI_N_PHASES; i++)
         ns += stats->phase_ns[i];
+    if (stats->n_timed)
+        snprintf(timed, sizeof(timed), ", %llu schedule%s timed",
+                 (unsigned long long)stats->n_timed,
+                 TGI_PLURAL(stats->n_timed));
     tgi_log_write(&c->ctx->log, TG_LOG_INFO, TGI_LOG_JIT,
-                  "%s:%d: %s: %s in %.2f ms",
+                  "%s:%d: %s: %s in %.2f ms%s",
                   c->site.file ? c->site.file : "?", c->site.line, c->name,
-                  made[stats->source], 1e-6 * (double)ns);
+                  made[stats->source], 1e-6 * (double)ns, timed);
+}
+
+static tgi_tuning tuning_of(const tg_concrete *c)
+{
+    return (tgi_tuning){.timer = c->is_measured ? &tgi_scratch_timer : NULL,
+                        .budget_ns = c->ctx->plan_budget_ns,
+                        .threads = c->ctx->threads,
+                        .grain = tgi_context_grain(c->ctx),
+                        .memory_limit = c->ctx->memory_limit};
 }
 
 tgi_jit_options tgi_compile_options(const tg_concrete *c)
@@ -85,6 +100,8 @@ tgi_jit_options tgi_compile_options(const tg_concrete *c)
                              .skip_passes = c->ctx->skip_loop_passes,
                              .verifies = c->ctx->verifies,
                              .schedule_seed = c->ctx->schedule_seed,
+                             .tuning = tuning_of(c),
+                             .calibration = tgi_context_calibration(c->ctx),
                              .instruments = c->ctx->instruments};
 }
 

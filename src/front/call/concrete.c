@@ -130,8 +130,9 @@ static tg_status add_operand(tg_trace *t, const tg_concrete *c, size_t i,
                              tg_value *out_value)
 {
     const tgi_arg *arg = &c->spec.list.data[i];
-    tgi_trace_arg seen = {.operand = arg->fixed,
-                          .bundle_type = arg->bundle_type};
+    tgi_trace_arg seen = {.bundle_type = arg->bundle_type};
+    if (arg->kind == TGI_ARG_STATIC)
+        seen.operand = arg->fixed;
     *out_value = (tg_value){0, 0};
     tg_status status = TG_OK;
     if (arg->bundle_type)
@@ -336,6 +337,7 @@ concrete_alloc(tg_function *function, const tgi_args *spec)
 
     size_t n = spec->list.n + 1;
     bool good = tgi_args_copy_spec(spec, &c->spec) == TG_OK;
+    c->is_measured = function->is_measured;
     good = good && (c->name = tgi_strdup(function->name)) &&
            (c->arg_param = tgi_alloc_zero(n * sizeof(*c->arg_param))) &&
            (c->param_arg = tgi_alloc_zero(n * sizeof(*c->param_arg))) &&

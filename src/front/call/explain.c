@@ -216,9 +216,8 @@ char *tg_explain_retrace(tg_function *f)
         return fail_null_function(__func__);
     tgi_api_frame frame = tgi_api_enter(f->ctx, __func__);
     pthread_mutex_lock(&f->lock);
-    size_t first = f->n_traces - f->history.n;
     for (size_t i = 0; i < f->history.n; i++) {
-        tgi_strbuf_addf(&text, "trace %zu: ", first + i);
+        tgi_strbuf_addf(&text, "trace %u: ", f->history.data[i].number);
         tgi_retrace_print(&f->history.data[i], &text);
         tgi_strbuf_add(&text, "\n");
     }

@@ -27,6 +27,12 @@ static const tgi_setting policy_setting = {
     .keywords = policy_words,
 };
 
+static const tgi_setting plan_setting = {
+    TGI_OPTION(tg_function_options, plan),
+    .kind = TGI_SETTING_KEYWORD,
+    .keywords = tgi_plan_keywords,
+};
+
 static const tgi_setting accuracy_setting = {
     TGI_OPTION(tg_function_options, accuracy),
     .kind = TGI_SETTING_NUMBER,
@@ -60,6 +66,9 @@ static tg_status function_init(tg_function *f, tg_context *ctx,
     TGI_TRY(tgi_setting_read(&accuracy_setting, options, NULL, &accuracy));
     f->is_fast = accuracy == TG_ACCURACY_DEFAULT ? ctx->is_fast
                                                  : accuracy == TG_ACCURACY_FAST;
+    uint64_t plan;
+    TGI_TRY(tgi_setting_read(&plan_setting, options, NULL, &plan));
+    f->is_measured = (plan ? plan : ctx->plan) == TGI_PLAN_MEASURE;
     if (!options->signature && !options->n_signature)
         return TG_OK;
 
@@ -307,6 +316,7 @@ table_add(tg_function *f, tg_concrete *concrete, tg_retrace reason)
         return tgi_error_memory();
     }
     f->n_traces++;
+    reason.number = concrete->number;
     concrete->reason = reason;
     table_use(f, concrete); /* the table takes over the creator's reference */
     if (f->history.n == MAX_HISTORY)

@@ -37,6 +37,7 @@ struct tg_concrete {
     uint64_t hash;
     tgi_graph *graph;
     tgi_graph *traced; /* before passes; differentiated by gradients */
+    bool is_measured;   /* its plan */
     tgi_graph *checked; /* compiled instead, to look for NaNs; or NULL */
 
     uint32_t *arg_param; /* by argument: parameter, or TGI_NO_PARAM */
@@ -109,6 +110,7 @@ struct tg_function {
     tgi_args signature;
     tg_policy policy;
     bool is_fast; /* accuracy */
+    bool is_measured; /* plan */
     size_t max_traces, max_trace_bytes;
 
     pthread_mutex_t lock; /* guards all below */

@@ -62,7 +62,8 @@ static bool copy_texts(tgi_inspection *of, const tg_concrete *c,
 
 /* Loops and assembly. A graph that cannot be compiled has none, and the reason
    is on the page. */
-static tg_status inspect_code(tgi_inspection *of, const tg_concrete *c)
+static tg_status inspect_code(tgi_inspection *of, const tg_concrete *c,
+                              const tgi_program *program)
 {
     tgi_error_copy before;
     tgi_jit_options options = tgi_compile_options(c);
@@ -70,7 +71,7 @@ static tg_status inspect_code(tgi_inspection *of, const tg_concrete *c)
     options.observe_stage = NULL;
     tgi_error_save(&before);
     const tg_status status =
-        tgi_jit_inspect(of->graph, of->values, &options, &of->code);
+        tgi_jit_inspect(of->graph, of->values, &options, program, &of->code);
     if (!status || status == TG_ERROR_OUT_OF_MEMORY)
         return status;
     snprintf(of->code.reason, sizeof(of->code.reason), "%s",
@@ -98,7 +99,7 @@ static tg_status inspect(const tg_concrete *c, const int64_t *values,
                            ? TG_OK
                            : tgi_error_memory();
     if (!status && c->ctx->jit != TGI_JIT_OFF)
-        status = inspect_code(of, c);
+        status = inspect_code(of, c, program);
     if (status) {
         tgi_error_copy error;
         tgi_error_save(&error);

@@ -24,43 +24,38 @@ static bool is_variable_arg(const tg_concrete *c, const tgi_args *args,
     return args->list.data[c->param_arg[param]].kind == TGI_ARG_VARIABLE;
 }
 
-static tg_status add_group(tgi_launch_state *state, tg_group *group)
+static void add_group(tgi_launch_state *state, tg_group *group)
 {
-    size_t at = 0;
-    while (at < state->groups.n && state->groups.data[at]->id < group->id)
-        at++;
-    if (at < state->groups.n && state->groups.data[at] == group)
-        return TG_OK;
-    if (!tgi_vec_reserve(&state->groups, state->groups.n + 1))
-        return tgi_error_memory();
-    memmove(&state->groups.data[at + 1], &state->groups.data[at],
-            (state->groups.n++ - at) * sizeof(group));
-    state->groups.data[at] = tg_group_retain(group);
-    return TG_OK;
+    size_t at = state->n_groups;
+    while (at > 0 && state->groups[at - 1]->id > group->id)
+        at--;
+    if (at > 0 && state->groups[at - 1] == group)
+        return;
+    memmove(&state->groups[at + 1], &state->groups[at],
+            (state->n_groups++ - at) * sizeof(group));
+    state->groups[at] = state->is_retained ? tg_group_retain(group) : group;
 }
 
 /* Adds a variable that the call reads or writes, and its group. */
-static tg_status add_variable(tgi_launch *launch, tg_variable *variable)
+static void add_variable(tgi_launch_state *state, tg_variable *variable)
 {
-    TGI_TRY(add_group(&launch->state, variable->group));
-    if (!tgi_vec_push(&launch->state.variables, variable))
-        return tgi_error_memory();
-    tg_variable_retain(variable);
-    return TG_OK;
+    add_group(state, variable->group);
+    state->variables[state->n_variables++] = variable;
+    if (state->is_retained)
+        tg_variable_retain(variable);
 }
 
 /* Parameter `param` is the variable itself. */
-static tg_status set_variable(tgi_launch *launch, size_t param,
-                              tg_variable *variable)
+static void set_variable(tgi_launch *launch, size_t param,
+                         tg_variable *variable)
 {
+    tgi_launch_state *state = &launch->state;
     launch->params[param] = variable->data;
     launch->param_bytes[param] = variable->spec.bytes;
     launch->param_variables[param] = variable;
-    TGI_TRY(add_variable(launch, variable));
-    if (launch->concrete->graph->params.data[param].is_written &&
-        !tgi_vec_push(&launch->state.written, variable))
-        return tgi_error_memory();
-    return TG_OK;
+    add_variable(state, variable);
+    if (launch->concrete->graph->params.data[param].is_written)
+        state->written[state->n_written++] = variable;
 }
 
 /* Parameter `param` is the value of a variable: its buffer, or a snapshot if
@@ -68,11 +63,11 @@ static tg_status set_variable(tgi_launch *launch, size_t param,
 static tg_status set_variable_value(tgi_launch *launch, size_t param,
                                     tg_variable *variable)
 {
-    TGI_TRY(add_variable(launch, variable));
+    add_variable(&launch->state, variable);
     launch->params[param] = variable->data;
     bool is_written = false;
-    for (size_t i = 0; i < launch->state.written.n; i++)
-        is_written |= launch->state.written.data[i] == variable;
+    for (size_t i = 0; i < launch->state.n_written; i++)
+        is_written |= launch->state.written[i] == variable;
     if (!is_written)
         return TG_OK;
     tgi_snapshot snapshot = {variable,
@@ -102,11 +97,9 @@ static tg_status set_params(tgi_launch *launch, const tgi_args *args)
     /* Variables first: whether a value needs a snapshot depends on them. */
     for (size_t p = 0; p < c->n_arg_params; p++)
         if (is_variable_arg(c, args, p))
-            TGI_TRY(set_variable(launch, p,
-                                 args->list.data[c->param_arg[p]].variable));
+            set_variable(launch, p, args->list.data[c->param_arg[p]].variable);
     for (size_t i = 0; i < c->captures.n; i++)
-        TGI_TRY(set_variable(launch, c->n_arg_params + i,
-                             c->captures.data[i]));
+        set_variable(launch, c->n_arg_params + i, c->captures.data[i]);
 
     tgi_launch_number *number = launch->numbers;
     for (size_t p = 0; p < c->n_arg_params; p++) {
@@ -164,7 +157,7 @@ tg_status tgi_launch_check_numbers(const tgi_launch *launch, tg_site site)
 static bool alloc_arrays(tgi_launch *launch, size_t n_symbols)
 {
     size_t n_params = launch->n_params + 1, n_results = launch->n_results + 1;
-    size_t bytes = n_params * (2 * sizeof(void *) + sizeof(int64_t) +
+    size_t bytes = n_params * (5 * sizeof(void *) + sizeof(int64_t) +
                                sizeof(tgi_launch_number)) +
                    n_results * sizeof(void *) + n_symbols * sizeof(int64_t);
     launch->arrays = bytes <= sizeof(launch->inline_arrays)
@@ -176,7 +169,10 @@ static bool alloc_arrays(tgi_launch *launch, size_t n_symbols)
     launch->results = launch->params + n_params;
     launch->param_variables =
         (tg_variable **)(launch->results + n_results);
-    launch->param_bytes = (int64_t *)(launch->param_variables + n_params);
+    launch->state.variables = launch->param_variables + n_params;
+    launch->state.written = launch->state.variables + n_params;
+    launch->state.groups = (tg_group **)(launch->state.written + n_params);
+    launch->param_bytes = (int64_t *)(launch->state.groups + n_params);
     launch->symbols = launch->param_bytes + n_params;
     launch->numbers = (tgi_launch_number *)(launch->symbols + n_symbols);
     /* The other arrays are filled. */
@@ -188,7 +184,7 @@ static bool alloc_arrays(tgi_launch *launch, size_t n_symbols)
 }
 
 tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
-                          const tgi_args *args, bool is_eager, tg_site site)
+                          const tgi_args *args, bool is_bound, tg_site site)
 {
     static const tgi_launch_state empty; /* faster to copy than to clear */
     const tgi_graph *graph = concrete->graph;
@@ -196,6 +192,7 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
     launch->concrete = concrete;
     launch->runner = NULL;
     launch->state = empty;
+    launch->state.is_retained = is_bound;
     launch->is_dumped = false;
     launch->n_params = graph->params.n;
     launch->n_results = graph->results.n;
@@ -203,7 +200,7 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
                            ? set_params(launch, args)
                            : tgi_error_memory();
     launch->is_initialised =
-        launch->state.variables.n == 0 && concrete->initials.n == 0;
+        launch->state.n_variables == 0 && concrete->initials.n == 0;
     if (!status)
         status = tgi_launch_check_numbers(launch, site);
     for (size_t k = 0; k < n_symbols && !status; k++) {
@@ -213,7 +210,7 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
                 .dims[source.axis];
     }
     if (!status)
-        status = tgi_runner_acquire(concrete, launch->symbols, is_eager,
+        status = tgi_runner_acquire(concrete, launch->symbols, is_bound,
                                     &launch->runner);
     if (status) {
         tgi_error_copy error;
@@ -226,18 +223,13 @@ tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
 
 static void state_deinit(tgi_launch_state *state)
 {
-    if (!state->groups.data)
-        return; /* groups are added first: the others are empty too */
-    for (size_t i = 0; i < state->groups.n; i++)
-        tg_group_release(state->groups.data[i]);
-    for (size_t i = 0; i < state->variables.n; i++)
-        tg_variable_release(state->variables.data[i]);
+    for (size_t i = 0; state->is_retained && i < state->n_groups; i++)
+        tg_group_release(state->groups[i]);
     for (size_t i = 0; i < state->snapshots.n; i++)
         tgi_buffer_free(state->snapshots.data[i].buffer,
                         (size_t)state->snapshots.data[i].variable->spec.bytes);
-    tgi_vec_deinit(&state->groups);
-    tgi_vec_deinit(&state->variables);
-    tgi_vec_deinit(&state->written);
+    for (size_t i = 0; state->is_retained && i < state->n_variables; i++)
+        tg_variable_release(state->variables[i]);
     tgi_vec_deinit(&state->snapshots);
 }
 
@@ -372,8 +364,8 @@ tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                          "%s: results %zu and %zu overlap", name, k, i);
         }
-        for (size_t v = 0; v < launch->state.variables.n; v++) {
-            const tg_variable *variable = launch->state.variables.data[v];
+        for (size_t v = 0; v < launch->state.n_variables; v++) {
+            const tg_variable *variable = launch->state.variables[v];
             if (overlaps(result, (span){variable->data, variable->spec.bytes}))
                 TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, site,
                          "%s: result %zu overlaps the memory of variable '%s'",
@@ -397,11 +389,11 @@ tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
 /* Acquires all locks; none if this thread holds one of them already. */
 static tg_status lock_groups(const tgi_launch *launch)
 {
-    for (size_t i = 0; i < launch->state.groups.n; i++) {
-        if (tgi_lock_acquire(&launch->state.groups.data[i]->lock))
+    for (size_t i = 0; i < launch->state.n_groups; i++) {
+        if (tgi_lock_acquire(&launch->state.groups[i]->lock))
             continue;
         while (i-- > 0)
-            tgi_lock_release(&launch->state.groups.data[i]->lock);
+            tgi_lock_release(&launch->state.groups[i]->lock);
         TGI_FAIL(TG_ERROR_BUSY, TGI_NO_SITE,
                  "%s: this thread has mapped one of its variables, or is in "
                  "a call that uses it",
@@ -412,8 +404,8 @@ static tg_status lock_groups(const tgi_launch *launch)
 
 static void unlock_groups(const tgi_launch *launch)
 {
-    for (size_t i = launch->state.groups.n; i-- > 0;)
-        tgi_lock_release(&launch->state.groups.data[i]->lock);
+    for (size_t i = launch->state.n_groups; i-- > 0;)
+        tgi_lock_release(&launch->state.groups[i]->lock);
 }
 
 /* Computes the initial values that are not set yet. Locks held. */
@@ -450,12 +442,12 @@ static tg_status initialise_variables(tgi_launch *launch)
         needs_initials |= !atomic_load(&c->initials.data[i]->is_set);
     if (needs_initials)
         TGI_TRY(compute_initials(launch));
-    for (size_t i = 0; i < launch->state.variables.n; i++)
-        if (!atomic_load(&launch->state.variables.data[i]->is_set))
+    for (size_t i = 0; i < launch->state.n_variables; i++)
+        if (!atomic_load(&launch->state.variables[i]->is_set))
             TGI_FAIL(TG_ERROR_STATE, TGI_NO_SITE,
                      "%s: variable '%s' is uninitialised; first run the "
                      "function that creates it",
-                     c->name, launch->state.variables.data[i]->name);
+                     c->name, launch->state.variables[i]->name);
     launch->is_initialised = true;
     return TG_OK;
 }
@@ -525,8 +517,8 @@ static inline __attribute__((always_inline)) tg_status run_with_variables(
     pass_versions(launch);
     const tg_status status = run_runner(launch, trace, call);
     /* Also after a failure, which does not undo earlier assignments. */
-    for (size_t i = 0; i < launch->state.written.n; i++)
-        tgi_variable_bump_version(launch->state.written.data[i]);
+    for (size_t i = 0; i < launch->state.n_written; i++)
+        tgi_variable_bump_version(launch->state.written[i]);
     return status;
 }
 
@@ -535,7 +527,7 @@ static inline __attribute__((always_inline)) tg_status
 run_launch(tgi_launch *launch, tgi_profile_trace *trace, tgi_profile_call *call)
 {
     const bool has_variables =
-        launch->state.groups.n > 0 || !launch->is_initialised;
+        launch->state.n_groups > 0 || !launch->is_initialised;
     if (has_variables)
         TGI_TRY(lock_groups(launch));
     const uint32_t mode = tgi_fpenv_begin();

@@ -21,16 +21,22 @@ typedef struct tgi_launch_number {
     _Alignas(8) char element[8];
 } tgi_launch_number;
 
-/* The variables of a call. */
+/*
+ * The variables of a call. At most one of each per parameter, in arrays of the
+ * launch. A bound launch retains them. Otherwise they live as long as the call:
+ * arguments are the caller's, captured variables those of the trace.
+ */
 typedef struct tgi_launch_state {
-    TGI_VEC(tg_group *) groups;       /* ascending ids, distinct, retained */
-    TGI_VEC(tg_variable *) written;   /* borrowed from `variables` */
-    TGI_VEC(tg_variable *) variables; /* read or written; retained */
+    tg_group **groups;       /* ascending ids, distinct */
+    tg_variable **written;   /* of `variables` */
+    tg_variable **variables; /* read or written */
+    size_t n_groups, n_written, n_variables;
+    bool is_retained;
     TGI_VEC(tgi_snapshot) snapshots;
 } tgi_launch_state;
 
-/* Enough for the arrays of most calls. */
-enum { TGI_LAUNCH_INLINE_BYTES = 512 };
+/* Enough for the arrays of most calls: about 15 parameters. */
+enum { TGI_LAUNCH_INLINE_BYTES = 1024 };
 
 /* Has pointers into itself: must not be moved after init. */
 typedef struct tgi_launch {
@@ -54,10 +60,11 @@ typedef struct tgi_launch {
 } tgi_launch;
 
 /* Prepares a launch. The arguments must match the concrete function. Takes
-   over the caller's reference to it, also on failure. `is_eager`: the launch
-   runs often enough to wait for its code. Checks numbers as below. */
+   over the caller's reference to it, also on failure. `is_bound`: the launch
+   outlives the call, and runs often enough to wait for its code. Checks numbers
+   as below. */
 tg_status tgi_launch_init(tgi_launch *launch, tg_concrete *concrete,
-                          const tgi_args *args, bool is_eager, tg_site site);
+                          const tgi_args *args, bool is_bound, tg_site site);
 
 /* Fails with TG_ERROR_DTYPE if a number is not representable in a dtype that
    the graph converts it to. */

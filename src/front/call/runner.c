@@ -37,7 +37,7 @@ static tg_status create_native(tg_concrete *c, tgi_runner *runner,
     tgi_native_options options = {.host = c->ctx->host,
                                   .memory_limit = c->ctx->memory_limit,
                                   .threads = c->ctx->threads,
-                                  .grain = c->ctx->grain};
+                                  .grain = tgi_context_grain(c->ctx)};
     tg_status status = tgi_native_create(program, runner->symbols, &options,
                                          &runner->native);
     tgi_program_release(program);

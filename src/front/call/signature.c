@@ -83,7 +83,7 @@ static tgi_arg *begin_arg(tgi_args *args, uint32_t operand)
         return NULL;
     }
     tgi_arg *arg = &args->list.data[args->list.n];
-    memcpy(arg, &blank, offsetof(tgi_arg, dims));
+    memcpy(arg, &blank, offsetof(tgi_arg, fixed));
     arg->operand = operand;
     return arg;
 }
@@ -207,7 +207,7 @@ static tg_status push_bundle(tgi_args *args, uint32_t operand_number,
         return TG_ERROR_OUT_OF_MEMORY;
     arg->bundle_type = walk.type;
     arg->kind = TGI_ARG_STATIC;
-    arg->fixed.kind = TG_OPERAND_BUNDLE;
+    arg->fixed = (tg_operand){.kind = TG_OPERAND_BUNDLE};
     return end_arg(args);
 }
 

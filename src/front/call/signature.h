@@ -31,7 +31,6 @@ typedef struct tgi_arg {
     size_t offset;                     /* of the member in that bundle */
     const char *member;                /* its name, or NULL */
     bool is_untrainable; /* of a bundle member: callbacks can query it */
-    tg_operand fixed;    /* STATIC: the value; see owns_strings */
 
     /* Data of a call; all zero in a spec. */
     tg_tensor *tensor;     /* TENSOR; borrowed */
@@ -40,6 +39,7 @@ typedef struct tgi_arg {
     char number[8];        /* NUMBER: the element */
     uint32_t ref;          /* in a trace: node of the argument; else 0 */
 
+    tg_operand fixed; /* STATIC: the value, see owns_strings; else undefined */
     int64_t dims[TG_MAX_RANK]; /* undefined from `rank` on */
 } tgi_arg;
 
@@ -52,7 +52,7 @@ typedef struct tgi_args {
 
 /* Storage for the arguments of most calls. */
 typedef struct tgi_inline_args {
-    tgi_arg list[4];
+    tgi_arg list[12];
 } tgi_inline_args;
 
 void tgi_args_deinit(tgi_args *args);

@@ -18,7 +18,13 @@
 /* -- The ABI --------------------------------------------------------------- */
 
 enum { DEVICE_CPU = 1 };
-enum { CODE_INT = 0, CODE_UINT = 1, CODE_FLOAT = 2, CODE_BOOL = 6 };
+enum {
+    CODE_INT = 0,
+    CODE_UINT = 1,
+    CODE_FLOAT = 2,
+    CODE_BFLOAT = 4,
+    CODE_BOOL = 6
+};
 enum { VERSION_MAJOR = 1, VERSION_MINOR = 0 };
 enum { FLAG_READ_ONLY = 1 };
 
@@ -74,7 +80,7 @@ static uint8_t code_of(tg_dtype dtype)
     case TGI_CLASS_UINT:
         return CODE_UINT;
     default:
-        return CODE_FLOAT;
+        return dtype == TG_BF16 ? CODE_BFLOAT : CODE_FLOAT;
     }
 }
 

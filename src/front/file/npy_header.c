@@ -23,7 +23,8 @@ enum {
 
 /* -- Element types --------------------------------------------------------- */
 
-/* NumPy's letter of a class of types. */
+/* NumPy's letter of a class of types. It has none for bf16: the elements of
+   ml_dtypes.bfloat16 are saved as 'V', two bytes without a meaning. */
 static char letter_of(tg_dtype dtype)
 {
     switch (tgi_dtype_table[dtype].cls) {
@@ -34,7 +35,7 @@ static char letter_of(tg_dtype dtype)
     case TGI_CLASS_UINT:
         return 'u';
     default:
-        return 'f';
+        return dtype == TG_BF16 ? 'V' : 'f';
     }
 }
 
@@ -52,7 +53,8 @@ static void read_descr(tgi_npy_header *header)
         if (tgi_dtype_is_valid(dtype) && strlen(text) == 2 &&
             text[0] == letter_of((tg_dtype)dtype) &&
             text[1] == '0' + (int)tgi_dtype_bytes(dtype) &&
-            (header->descr[0] != '|' || tgi_dtype_bytes(dtype) == 1))
+            (header->descr[0] != '|' || tgi_dtype_bytes(dtype) == 1 ||
+             dtype == TG_BF16))
             header->dtype = (tg_dtype)dtype;
 }
 

@@ -23,16 +23,20 @@ static void add_escaped(const tgi_page *p, tgi_strbuf *text)
 /* Change of the indentation before and after a step. */
 static int depth_before(int kind)
 {
-    return kind == TGI_STEP_SWITCH_END                          ? -2
-           : kind == TGI_STEP_LOOP_END || kind == TGI_STEP_CASE ? -1
-                                                                : 0;
+    return kind == TGI_STEP_SWITCH_END ? -2
+           : kind == TGI_STEP_LOOP_END || kind == TGI_STEP_CASE ||
+                   kind == TGI_STEP_ROWS_END
+               ? -1
+               : 0;
 }
 
 static int depth_after(int kind)
 {
-    return kind == TGI_STEP_SWITCH                          ? 2
-           : kind == TGI_STEP_LOOP || kind == TGI_STEP_CASE ? 1
-                                                            : 0;
+    return kind == TGI_STEP_SWITCH ? 2
+           : kind == TGI_STEP_LOOP || kind == TGI_STEP_CASE ||
+                   kind == TGI_STEP_ROWS
+               ? 1
+               : 0;
 }
 
 static void print_host_step(const tgi_page *p, const tgi_loop_step *step)

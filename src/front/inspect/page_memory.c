@@ -20,7 +20,8 @@ enum {
 static bool is_in_arena(const tgi_page *p, size_t buffer)
 {
     const tgi_loop_buffer *b = &p->loops->buffers.data[buffer];
-    return (b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_SCRATCH) &&
+    return (b->place == TGI_PLACE_TEMP || b->place == TGI_PLACE_SCRATCH ||
+            b->place == TGI_PLACE_BLOCK) &&
            b->is_used && p->sizes[buffer] > 0 && p->offsets[buffer] >= 0;
 }
 
@@ -126,6 +127,7 @@ static void print_buffer(const tgi_page *p, size_t i)
         [TGI_PLACE_CONSTANT] = "constant",
         [TGI_PLACE_TEMP] = "temporary",
         [TGI_PLACE_SCRATCH] = "scratch of each thread",
+        [TGI_PLACE_BLOCK] = "row block of each thread",
         [TGI_PLACE_SSA] = "registers",
         [TGI_PLACE_COUNTER] = "counter",
         [TGI_PLACE_STACK] = "stack, per slice"};

@@ -90,10 +90,24 @@ const tgi_keyword tgi_accuracy_keywords[] = {
     {NULL, 0, 0},
 };
 
+const tgi_keyword tgi_plan_keywords[] = {
+    {"estimate", TGI_PLAN_ESTIMATE, 0},
+    {"measure", TGI_PLAN_MEASURE, 0},
+    {NULL, 0, 0},
+};
+
+enum { CALIBRATION_ON = 1, CALIBRATION_OFF = 2 };
+static const tgi_keyword calibration_keywords[] = {
+    {"on", CALIBRATION_ON, 0},
+    {"off", CALIBRATION_OFF, 0},
+    {NULL, 0, 0},
+};
+
 /* -- Settings -------------------------------------------------------------- */
 
 #define DEFAULT_GRAIN \
     3000 /* ns of work below which another thread does not pay off */
+#define DEFAULT_PLAN_BUDGET 5000 /* ms */
 #define DEFAULT_CACHE_BYTES ((uint64_t)256 << 20)
 
 enum {
@@ -115,6 +129,9 @@ enum {
     SCHEDULE_SEED,
     CHECK,
     ACCURACY,
+    PLAN,
+    PLAN_BUDGET,
+    CALIBRATION,
     SETTINGS
 };
 
@@ -154,7 +171,7 @@ static const tgi_setting settings[SETTINGS] = {
     [GRAIN] = {.variable = "TGJIT_GRAIN",
                .kind = TGI_SETTING_NUMBER,
                .max = INT32_MAX,
-               .default_value = DEFAULT_GRAIN},
+               .default_value = UINT64_MAX},
     [SCHEDULE_SEED] = {.variable = "TGJIT_SCHEDULE_SEED",
                        .kind = TGI_SETTING_NUMBER,
                        .max = INT32_MAX},
@@ -162,6 +179,16 @@ static const tgi_setting settings[SETTINGS] = {
                check_keywords},
     [ACCURACY] = {OPTION(accuracy), .kind = TGI_SETTING_NUMBER,
                   .keywords = tgi_accuracy_keywords},
+    [PLAN] = {OPTION(plan), "TGJIT_PLAN", TGI_SETTING_KEYWORD,
+              tgi_plan_keywords, .default_value = TGI_PLAN_ESTIMATE,
+              .fallback = TGI_PLAN_ESTIMATE},
+    [PLAN_BUDGET] = {OPTION(plan_budget), "TGJIT_PLAN_BUDGET",
+                     TGI_SETTING_NUMBER, .max = INT32_MAX,
+                     .default_value = DEFAULT_PLAN_BUDGET},
+    [CALIBRATION] = {OPTION(calibration), "TGJIT_CALIBRATION",
+                     TGI_SETTING_KEYWORD, calibration_keywords,
+                     .default_value = CALIBRATION_ON,
+                     .fallback = CALIBRATION_ON},
 };
 
 /* Reads all settings; the log first, for warnings about the others. */
@@ -304,8 +331,13 @@ static tg_status context_create(const tg_context_options *options,
     ctx->vector_bits = (unsigned)values[VECTOR_BITS];
     ctx->instruments = values[INSTRUMENT] != 0;
     ctx->threads = (int)values[THREADS];
-    ctx->grain = 1000 * (int64_t)values[GRAIN];
+    ctx->has_default_grain = values[GRAIN] == UINT64_MAX;
+    ctx->grain = 1000 * (ctx->has_default_grain ? (int64_t)DEFAULT_GRAIN
+                                                : (int64_t)values[GRAIN]);
     ctx->schedule_seed = values[SCHEDULE_SEED];
+    ctx->plan = (unsigned)values[PLAN];
+    ctx->plan_budget_ns = 1000000 * values[PLAN_BUDGET];
+    ctx->is_calibrated = values[CALIBRATION] == CALIBRATION_ON;
     /* Process-wide, because code does not belong to a context. */
     if (values[SHOW_CODE])
         tgi_jit_show_code((unsigned)values[SHOW_CODE], ctx->dump_dir);

@@ -33,6 +33,9 @@ typedef enum tgi_jit_mode {
     TGI_JIT_REQUIRED /* compile, or fail */
 } tgi_jit_mode;
 
+/* How schedules are chosen (tg_context_options). */
+enum { TGI_PLAN_ESTIMATE = 1, TGI_PLAN_MEASURE = 2 };
+
 struct tg_context {
     tgi_refcount refs;    /* objects of the context, and all handles as one */
     tgi_refcount handles; /* references that the program holds */
@@ -51,6 +54,10 @@ struct tg_context {
     bool verifies;          /* verify graphs and loops after each pass, and the
                                schedules and IR of compiled code */
     uint64_t schedule_seed; /* of random schedules, for tests; 0: none */
+    unsigned plan;          /* TGI_PLAN_… of functions that do not choose */
+    uint64_t plan_budget_ns;
+    bool is_calibrated;     /* estimates use the calibration, if there is one */
+    bool has_default_grain; /* nobody has chosen `grain` */
     unsigned checks;        /* TGI_CHECK_… (interp.h) */
     unsigned jit;           /* tgi_jit_mode */
     bool is_eager;          /* calls wait for their compile */
@@ -69,15 +76,27 @@ struct tg_context {
     TGI_VEC(tg_variable *) variables;
     tgi_name_counts default_scopes; /* opened outside of all scopes */
     bool is_closed;                 /* no handle is left */
+    bool has_read_calibration;
+    tgi_calibration calibration; /* all 0: none */
 };
 
 /* The values of tg_accuracy_level. */
 extern const tgi_keyword tgi_accuracy_keywords[];
+/* Of plans; the bits are TGI_PLAN_…. */
+extern const tgi_keyword tgi_plan_keywords[];
 
 /* A reference held by an object of the library. It keeps the context alive,
    but not the variables that the context owns. */
 tg_context *tgi_context_ref(tg_context *ctx);
 void tgi_context_unref(tg_context *ctx);
+
+/* The calibration of this machine that the context uses: that of its disk
+   cache, read on the first call, or of its last tg_calibrate; all 0 without
+   one. */
+tgi_calibration tgi_context_calibration(tg_context *ctx);
+
+/* Work, in picoseconds, that justifies one more thread. */
+int64_t tgi_context_grain(tg_context *ctx);
 
 /* Fails with TG_ERROR_OUT_OF_MEMORY at `site` if `bytes` bytes, for `what` of
    `who`, exceed the memory limit of the context. */

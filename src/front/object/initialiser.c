@@ -181,10 +181,9 @@ static tg_status fill_orthogonal(tg_context *ctx, const char *who,
                                "singular; use another seed",
                                who, (unsigned long long)seed);
     for (int64_t i = 0; i < spec->count && !status; i++)
-        if (spec->dtype == TG_F64)
-            ((double *)out_data)[i] = matrix[i];
-        else
-            ((float *)out_data)[i] = (float)matrix[i];
+        tgi_dtype_store(spec->dtype,
+                        (tgi_number){TGI_NUMBER_FLOAT, {.f = matrix[i]}},
+                        (char *)out_data + i * tgi_dtype_bytes(spec->dtype));
     tgi_fpenv_end(mode);
     tgi_free(matrix);
     return status;
@@ -203,7 +202,7 @@ static tg_status check_initial(const char *who, const tgi_spec *spec,
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "%s: the initial data is NULL", who);
     if (initial->kind >= TG_INITIAL_UNIFORM &&
-        !tgi_dtype_is(spec->dtype, TGI_CLASS_FLOAT))
+        !tgi_dtype_is(spec->dtype, TGI_CLASS_REAL))
         TGI_FAIL(TG_ERROR_DTYPE, TGI_NO_SITE,
                  "%s: a random initial value needs a float dtype, not %s", who,
                  tg_dtype_name(spec->dtype));

@@ -104,7 +104,7 @@ static tg_variable *variable_alloc(tg_context *ctx, const tgi_spec *spec)
     tgi_refcount_init(&variable->refs);
     variable->ctx = tgi_context_ref(ctx);
     variable->spec = *spec;
-    variable->is_trainable = tgi_dtype_is(spec->dtype, TGI_CLASS_FLOAT);
+    variable->is_trainable = tgi_dtype_is(spec->dtype, TGI_CLASS_REAL);
     atomic_init(&variable->is_set, false);
     tgi_live_add(TGI_LIVE_VARIABLE, 1);
     return variable;

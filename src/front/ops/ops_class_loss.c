@@ -99,7 +99,7 @@ tg_value tg_class_loss_at(tg_operand scores, tg_operand labels,
     tgi_operation o;
     tgi_ref result = 0;
     tg_class_loss_options options;
-    if (tgi_operation_begin(&o, "class_loss", site)) {
+    if (tgi_operation_begin_wide(&o, "class_loss", site)) {
         tgi_ref x = tgi_operation_operand(&o, scores);
         tgi_ref y = tgi_operation_operand(&o, labels);
         tgi_ref w = weights ? tgi_operation_operand(&o, *weights) : 0;

@@ -276,7 +276,7 @@ tg_value tg_conv_at(tg_operand x, tg_operand w, int n_spatial,
     tgi_operation o;
     tgi_ref result = 0;
     tg_conv_options options;
-    if (tgi_operation_begin(&o, "conv", site) &&
+    if (tgi_operation_begin_wide(&o, "conv", site) &&
         tgi_conv_options_read(&o, user_options, &options)) {
         const tgi_ref operand = tgi_operation_operand(&o, x);
         result = tgi_build_spatial_conv(&o.b, operand,
@@ -411,7 +411,7 @@ tg_value tg_conv_transpose_at(tg_operand x, tg_operand w, int n_spatial,
     tgi_operation o;
     tgi_ref result = 0;
     tg_conv_options options;
-    if (tgi_operation_begin(&o, "conv_transpose", site) &&
+    if (tgi_operation_begin_wide(&o, "conv_transpose", site) &&
         tgi_conv_options_read(&o, user_options, &options)) {
         const tgi_ref operand = tgi_operation_operand(&o, x);
         result = build_transpose(&o.b, operand, tgi_operation_operand(&o, w),

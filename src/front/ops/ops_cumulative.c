@@ -25,7 +25,8 @@ static tgi_ref build_cumulative(tgi_builder *b, tgi_ref x, int user_axis,
     if (flags & ~(unsigned)(TG_CUMULATIVE_EXCLUSIVE | TG_CUMULATIVE_REVERSE))
         return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, &x, 1,
                               "invalid flags %u", flags);
-    if (!tgi_dtype_is(tgi_graph_node(b->graph, x)->dtype, TGI_CLASS_NUM))
+    if (!tgi_dtype_is(tgi_graph_node(b->graph, x)->dtype,
+                      TGI_CLASS_NUM_HALF))
         return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1, "needs a number type");
     const tgi_dim n = tgi_graph_shape(b->graph, x)->dims[axis];
     const bool is_reverse = flags & TG_CUMULATIVE_REVERSE;

@@ -194,7 +194,7 @@ static bool find_endpoints(jacobian *j, tgi_operation *o, tg_operand target,
     const tgi_ref endpoints[] = {j->target, j->source};
     for (int i = 0; i < 2; i++)
         if (!tgi_dtype_is(tgi_graph_node(graph, endpoints[i])->dtype,
-                          TGI_CLASS_FLOAT)) {
+                          TGI_CLASS_REAL)) {
             tgi_build_fail(&o->b, TG_ERROR_DTYPE, endpoints, 2,
                            "target and source must have float dtypes");
             return false;

@@ -97,7 +97,7 @@ tg_value tg_random_truncated_normal_at(tg_operand source, tg_dtype dtype,
     tgi_operation o;
     tgi_ref result = 0;
     draws d;
-    if (tgi_operation_begin(&o, "random_truncated_normal", site) &&
+    if (tgi_operation_begin_wide(&o, "random_truncated_normal", site) &&
         tgi_random_check_dtype(&o, dtype) &&
         begin_draws(&d, &o, source, dtype,
                     TRUNCATED_DRAWS * tgi_random_words(dtype, true), rank,
@@ -112,7 +112,7 @@ tg_value tg_random_bernoulli_at(tg_operand source, tg_operand p, int rank,
     tgi_operation o;
     tgi_ref result = 0;
     draws d;
-    if (tgi_operation_begin(&o, "random_bernoulli", site)) {
+    if (tgi_operation_begin_wide(&o, "random_bernoulli", site)) {
         tgi_builder *b = &o.b;
         tg_dtype dtype;
         tgi_ref limit = shaped_parameter(&o, p, rank, dims, &dtype);
@@ -181,7 +181,7 @@ tg_value tg_random_integers_at(tg_operand source, tg_dtype dtype, int64_t low,
     tgi_operation o;
     tgi_ref result = 0;
     tgi_random_stream s;
-    if (tgi_operation_begin(&o, "random_integers", site) &&
+    if (tgi_operation_begin_wide(&o, "random_integers", site) &&
         check_range(&o.b, dtype, low, high) &&
         tgi_random_draw(&o, source, 2, rank, dims, &s))
         result = build_integers(&o, &s, dtype, low,
@@ -194,7 +194,7 @@ tg_value tg_random_permutation_at(tg_operand source, int64_t n, tg_site site)
     tgi_operation o;
     tgi_ref result = 0;
     tgi_random_stream s;
-    if (tgi_operation_begin(&o, "random_permutation", site) &&
+    if (tgi_operation_begin_wide(&o, "random_permutation", site) &&
         tgi_build_shape(&o.b, 1, &n) &&
         tgi_random_draw(&o, source, 2, 1, &n, &s)) {
         tgi_ref bits =
@@ -213,7 +213,7 @@ tg_value tg_random_categorical_at(tg_operand source, tg_operand logits,
     tgi_operation o;
     tgi_ref result = 0;
     draws d;
-    if (tgi_operation_begin(&o, "random_categorical", site)) {
+    if (tgi_operation_begin_wide(&o, "random_categorical", site)) {
         tgi_builder *b = &o.b;
         tgi_ref x =
             tgi_build_require_float(b, tgi_operation_operand(&o, logits));
@@ -280,7 +280,7 @@ tg_value tg_random_gamma_at(tg_operand source, tg_operand alpha, int rank,
     tgi_operation o;
     tgi_ref result = 0;
     draws d;
-    if (tgi_operation_begin(&o, "random_gamma", site)) {
+    if (tgi_operation_begin_wide(&o, "random_gamma", site)) {
         tg_dtype dtype;
         tgi_ref a = shaped_parameter(&o, alpha, rank, dims, &dtype);
         if (a &&

@@ -145,7 +145,7 @@ static tgi_ref bits_of(tgi_builder *b, tgi_ref x)
         return 0;
     const tg_dtype dtype = (tg_dtype)tgi_graph_node(b->graph, x)->dtype;
     return tgi_build_bitcast(b, tgi_build_cast(b, x, dtype),
-                             dtype == TG_F32 ? TG_I32 : TG_I64);
+                             tgi_signed_like((int)dtype));
 }
 
 static tgi_ref sign_bit_of(tgi_builder *b, tgi_ref x)
@@ -170,7 +170,7 @@ FORMULA_2(copysign, FLOAT)
  * Neighbours of one sign have neighbouring bits; those of larger magnitude have
  * the larger ones. The neighbours of either zero are the smallest denormals.
  */
-FORMULA_2(nextafter, FLOAT)
+FORMULA_2(nextafter, REAL)
 {
     tgi_ref bits = bits_of(b, X);
     if (!bits)
@@ -180,8 +180,8 @@ FORMULA_2(nextafter, FLOAT)
     tgi_ref is_up = LT(X, Y);
     tgi_ref grows = EQ(is_up, LT(K(0), X));
     tgi_ref moved = SELECT(grows, ADD(bits, one), SUB(bits, one));
-    tgi_ref smallest =
-        tgi_build_number_like(b, X, dtype == TG_F32 ? 0x1p-149 : 0x1p-1074);
+    const uint64_t smallest_bits = 1;
+    tgi_ref smallest = tgi_build_constant(b, dtype, 0, NULL, &smallest_bits);
     tgi_ref next = SELECT(EQ(X, K(0)), SELECT(is_up, smallest, NEG(smallest)),
                           tgi_build_bitcast(b, moved, dtype));
     next = SELECT(EQ(X, Y), Y, next);

@@ -11,7 +11,8 @@ static bool has_class(tgi_builder *b, const tgi_ref *in, size_t n,
     if (tgi_dtype_is(tgi_graph_node(b->graph, in[0])->dtype, classes))
         return true;
     tgi_build_fail(b, TG_ERROR_DTYPE, in, n,
-                   classes == TGI_CLASS_FLOAT ? "needs a float type"
+                   classes & TGI_CLASS_FLOAT && !(classes & TGI_CLASS_INT)
+                       ? "needs a float type"
                                               : "needs a number type");
     return false;
 }
@@ -24,6 +25,9 @@ tg_value tgi_formula_apply(const char *name, tgi_formula *formula,
     tgi_ref in[3] = {0}, result = 0;
     if (tgi_operation_begin(&o, name, site)) {
         bool is_valid = true;
+        o.real = TG_DTYPE_NONE;
+        o.is_wide = (classes & TGI_CLASS_REAL) == TGI_CLASS_FLOAT &&
+                    classes != TGI_CLASS_ANY;
         for (size_t i = 0; i < n; i++) {
             in[i] = tgi_operation_operand(&o, operands[i]);
             is_valid &= in[i] != 0;

@@ -13,7 +13,9 @@
 typedef tgi_ref tgi_formula(tgi_builder *b, const tgi_ref *in);
 
 /* At most 3 operands. They are converted to a common dtype of these classes
-   first; for ANY, the formula is left to do it. */
+   first; for ANY, the formula is left to do it. For FLOAT and NUM, halves become
+   f32 and the result, if it is f32, a half; for REAL, they are left as they
+   are. */
 tg_value tgi_formula_apply(const char *name, tgi_formula *formula,
                            unsigned classes, const tg_operand *operands,
                            size_t n, tg_site site);

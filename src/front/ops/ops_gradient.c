@@ -109,7 +109,7 @@ static tg_value missing_gradient(tgi_tape *tape, const tgi_refs *targets,
     if (ok) {
         single_source.n = tape->n;
         single_source.is_active[source] = tgi_dtype_is(
-            tgi_graph_node(tape->graph, source)->dtype, TGI_CLASS_FLOAT);
+            tgi_graph_node(tape->graph, source)->dtype, TGI_CLASS_REAL);
         ok = tgi_tape_activate(&single_source);
     }
     for (size_t k = 0; ok && k < targets->n; k++)
@@ -136,7 +136,7 @@ bool tgi_gradients(tgi_tape *tape, const tgi_refs *targets,
     for (size_t i = 0; i < sources->n; i++)
         tape->is_active[sources->data[i]] = tgi_dtype_is(
             tgi_graph_node(tape->graph, sources->data[i])->dtype,
-            TGI_CLASS_FLOAT);
+            TGI_CLASS_REAL);
     bool ok = tgi_tape_activate(tape);
     for (size_t i = 0; ok && i < targets->n; i++)
         ok = tgi_tape_add(tape, targets->data[i], seeds->data[i]);
@@ -191,7 +191,7 @@ static bool add_target(tgi_operation *o, tgi_refs *targets, tgi_refs *seeds,
         return false;
     }
     if (!tgi_dtype_is(tgi_graph_node(o->b.graph, ref)->dtype,
-                      TGI_CLASS_FLOAT)) {
+                      TGI_CLASS_REAL)) {
         tgi_build_fail(&o->b, TG_ERROR_DTYPE, &ref, 1,
                        "a target needs a float type");
         tgi_operation_end(o, 0);

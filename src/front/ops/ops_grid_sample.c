@@ -208,7 +208,7 @@ tg_value tg_grid_sample_at(tg_operand x, tg_operand grid,
     tgi_operation o;
     tgi_ref result = 0;
     tg_sample_options options;
-    if (tgi_operation_begin(&o, "grid_sample", site)) {
+    if (tgi_operation_begin_wide(&o, "grid_sample", site)) {
         tgi_ref in = tgi_operation_operand(&o, x);
         tgi_ref at = tgi_operation_operand(&o, grid);
         if (tgi_versioned_read(&options, sizeof(options), user_options,

@@ -5,8 +5,9 @@
  */
 #include <stdarg.h>
 
+#include "base/versioned.h"
 #include "front/trace/trace_state.h"
-#include "tgjit/gradient.h"
+#include "tgjit/extend.h"
 
 /* Converts the declaration of output i; false and an error if it is invalid. */
 static bool convert_spec(tgi_operation *o, const tg_host_spec *specs, size_t i,
@@ -67,37 +68,92 @@ static void record_host_call(tgi_operation *o, const tgi_attr_host *head,
     tgi_free(refs);
 }
 
+/* Checks the arguments, and records the call; `head` lacks its outputs. */
+static void host_call(tgi_operation *o, const tgi_attr_host *head,
+                      const tg_operand *inputs, size_t n_inputs,
+                      const tg_host_spec *specs, tg_value *out_results)
+{
+    const size_t n_results = (size_t)head->n_outputs;
+    const char *name = o->b.op_name;
+    if (!head->function)
+        tgi_trace_fail(o->t, TG_ERROR_INVALID_ARGUMENT, o->b.site,
+                       "%s: the function is NULL", name);
+    else if (n_inputs && !inputs)
+        tgi_trace_fail(o->t, TG_ERROR_INVALID_ARGUMENT, o->b.site,
+                       "%s: the inputs are NULL", name);
+    else if (n_results && (!specs || !out_results))
+        tgi_trace_fail(o->t, TG_ERROR_INVALID_ARGUMENT, o->b.site,
+                       "%s: the %s of the outputs are NULL", name,
+                       specs ? "values" : "specs");
+    else
+        record_host_call(o, head, inputs, n_inputs, specs, out_results);
+}
+
+/* The same in a trace that the user names. */
+static void call_in_trace(const char *name, tg_trace *t,
+                          const tgi_attr_host *head, const tg_operand *inputs,
+                          size_t n_inputs, const tg_host_spec *specs,
+                          tg_value *out_results, tg_site site)
+{
+    tgi_operation o;
+    for (int64_t i = 0; out_results && i < head->n_outputs; i++)
+        out_results[i] = (tg_value){0, 0};
+    if (!tgi_operation_begin(&o, name, site))
+        return;
+    if (o.t != t)
+        tgi_trace_fail(o.t, TG_ERROR_TRACE, site,
+                       "%s: the argument is not the trace of this callback",
+                       name);
+    else
+        host_call(&o, head, inputs, n_inputs, specs, out_results);
+}
+
 void tg_host_call_with_gradient_at(
     tg_trace *t, tg_host_function *function, tg_callback *backward, void *user,
     const tg_operand *inputs, size_t n_inputs, const tg_host_spec *specs,
     tg_value *out_results, size_t n_results, tg_site site)
 {
+    call_in_trace("host_call", t,
+                  &(tgi_attr_host){.function = function,
+                                   .user = user,
+                                   .gradient = {backward, user},
+                                   .n_outputs = (int64_t)n_results},
+                  inputs, n_inputs, specs, out_results, site);
+}
+
+void tg_host_start_at(tg_trace *t, tg_host_function *function, void *user,
+                      const tg_operand *inputs, size_t n_inputs, tg_site site)
+{
+    call_in_trace("host_start", t,
+                  &(tgi_attr_host){
+                      .function = function, .user = user, .is_start = 1},
+                  inputs, n_inputs, NULL, NULL, site);
+}
+
+void tg_host_op_at(const tg_host_op *user_op, const tg_operand *inputs,
+                   size_t n_inputs, const tg_host_spec *specs,
+                   tg_value *out_results, size_t n_results, tg_site site)
+{
     tgi_operation o;
+    tg_host_op op;
     for (size_t i = 0; out_results && i < n_results; i++)
         out_results[i] = (tg_value){0, 0};
-    if (!tgi_operation_begin(&o, "host_call", site))
+    const bool is_valid =
+        !tgi_versioned_read(&op, sizeof(op), user_op, "tg_host_op");
+    const char *name = is_valid && op.name ? op.name : "host_op";
+    if (!tgi_operation_begin(&o, name, site))
         return;
-    if (o.t != t)
-        tgi_trace_fail(
-            o.t, TG_ERROR_TRACE, site,
-            "host_call: the argument is not the trace of this callback");
-    else if (!function)
-        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "host_call: the function is NULL");
-    else if (n_inputs && !inputs)
-        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "host_call: the inputs are NULL");
-    else if (n_results && (!specs || !out_results))
-        tgi_trace_fail(t, TG_ERROR_INVALID_ARGUMENT, site,
-                       "host_call: the %s of the outputs are NULL",
-                       specs ? "values" : "specs");
+    if (!is_valid)
+        tgi_trace_record_error(o.t);
     else
-        record_host_call(&o,
-                         &(tgi_attr_host){.function = function,
-                                          .user = user,
-                                          .gradient = {backward, user},
-                                          .n_outputs = (int64_t)n_results},
-                         inputs, n_inputs, specs, out_results);
+        host_call(&o,
+                  &(tgi_attr_host){.function = op.function,
+                                   .user = op.user,
+                                   .gradient = {op.backward, op.user},
+                                   .name = name,
+                                   .maps_leading_axes = op.maps_leading_axes,
+                                   .n_outputs = (int64_t)n_results},
+                  inputs, n_inputs, specs, out_results);
 }
 
 void tg_host_call_at(tg_trace *t, tg_host_function *function, void *user,
@@ -107,6 +163,29 @@ void tg_host_call_at(tg_trace *t, tg_host_function *function, void *user,
 {
     tg_host_call_with_gradient_at(t, function, NULL, user, inputs, n_inputs,
                                   specs, out_results, n_results, site);
+}
+
+tg_value tg_op_operand(const char *op, tg_operand operand, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref ref = 0;
+    if (tgi_operation_begin(&o, op, site))
+        ref = tgi_operation_operand(&o, operand);
+    return tgi_operation_end(&o, ref);
+}
+
+tg_value tg_op_fail(tg_status status, tg_site site, const char *format, ...)
+{
+    tg_trace *t = tgi_trace_current();
+    va_list args;
+    va_start(args, format);
+    if (!t || t->status == TG_OK) {
+        tgi_error_setv(status, t && !site.file ? t->site : site, format, args);
+        if (t)
+            tgi_trace_record_error(t);
+    }
+    va_end(args);
+    return (tg_value){0, 0};
 }
 
 tg_status tg_host_fail(const char *format, ...)

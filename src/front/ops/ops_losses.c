@@ -19,7 +19,7 @@ static tgi_ref labels_like(tgi_builder *b, tgi_ref logits, tgi_ref labels)
     if (!logits || !labels)
         return 0;
     const tg_dtype dtype = tgi_graph_node(b->graph, labels)->dtype;
-    return tgi_dtype_is(dtype, TGI_CLASS_FLOAT)
+    return tgi_dtype_is(dtype, TGI_CLASS_REAL)
                ? labels
                : tgi_build_cast(b, labels,
                                 tgi_graph_node(b->graph, logits)->dtype);
@@ -48,7 +48,7 @@ tg_value tg_sigmoid_cross_entropy_at(tg_operand logits, tg_operand labels,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "sigmoid_cross_entropy", site)) {
+    if (tgi_operation_begin_wide(&o, "sigmoid_cross_entropy", site)) {
         tgi_builder *b = &o.b;
         tgi_ref x = tgi_operation_operand(&o, logits);
         tgi_ref y = tgi_operation_operand(&o, labels);
@@ -79,7 +79,7 @@ tg_value tg_mean_squared_error_at(tg_operand predictions, tg_operand targets,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "mean_squared_error", site)) {
+    if (tgi_operation_begin_wide(&o, "mean_squared_error", site)) {
         tgi_ref d = build_difference(&o, predictions, targets);
         result = tgi_build_mean(&o.b, tgi_build_2(&o.b, TGI_OP_MUL, d, d),
                                 all_axes);
@@ -92,7 +92,7 @@ tg_value tg_mean_absolute_error_at(tg_operand predictions, tg_operand targets,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "mean_absolute_error", site)) {
+    if (tgi_operation_begin_wide(&o, "mean_absolute_error", site)) {
         tgi_ref d = build_difference(&o, predictions, targets);
         result = tgi_build_mean(&o.b, tgi_build_1(&o.b, TGI_OP_ABS, d),
                                 all_axes);
@@ -120,7 +120,7 @@ tg_value tg_huber_loss_at(tg_operand predictions, tg_operand targets,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "huber_loss", site)) {
+    if (tgi_operation_begin_wide(&o, "huber_loss", site)) {
         tgi_ref d = build_difference(&o, predictions, targets);
         if (d && !(isfinite(delta) && delta > 0))
             d = tgi_build_fail(&o.b, TG_ERROR_INVALID_ARGUMENT, NULL, 0,

@@ -29,7 +29,7 @@ tg_value tg_relu_at(tg_operand operand, tg_site site)
     if (tgi_operation_begin(&o, "relu", site)) {
         tgi_ref x = tgi_operation_operand(&o, operand);
         if (x && !tgi_dtype_is(tgi_graph_node(o.t->graph, x)->dtype,
-                               TGI_CLASS_NUM))
+                               TGI_CLASS_NUM_HALF))
             x = tgi_build_fail(&o.b, TG_ERROR_DTYPE, &x, 1,
                                "needs a number type");
         /* In this order: for equal operands, the gradient goes to the first. */
@@ -75,7 +75,7 @@ tg_value tg_softmax_at(tg_operand operand, int axis, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "softmax", site))
+    if (tgi_operation_begin_wide(&o, "softmax", site))
         result = tgi_build_softmax(&o.b, tgi_operation_operand(&o, operand),
                                    axis);
     return tgi_operation_end(&o, result);
@@ -92,7 +92,7 @@ tg_value tg_log_softmax_at(tg_operand operand, int axis, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "log_softmax", site))
+    if (tgi_operation_begin_wide(&o, "log_softmax", site))
         result = tgi_build_log_softmax(
             &o.b, tgi_operation_operand(&o, operand), axis);
     return tgi_operation_end(&o, result);
@@ -103,7 +103,7 @@ tg_value tg_layer_norm_at(tg_operand operand, tg_operand scale,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "layer_norm", site)) {
+    if (tgi_operation_begin_wide(&o, "layer_norm", site)) {
         tgi_builder *b = &o.b;
         tgi_ref x =
             tgi_build_require_float(b, tgi_operation_operand(&o, operand));
@@ -178,7 +178,7 @@ tg_value tg_softmax_cross_entropy_at(tg_operand logits, tg_operand labels,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "softmax_cross_entropy", site)) {
+    if (tgi_operation_begin_wide(&o, "softmax_cross_entropy", site)) {
         tgi_ref x = tgi_operation_operand(&o, logits);
         tgi_ref y = tgi_operation_operand(&o, labels);
         const bool are_classes =

@@ -26,7 +26,7 @@ tg_value tg_gemm_at(tg_operand left, tg_operand right, tg_operand addend,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "gemm", site)) {
+    if (tgi_operation_begin_wide(&o, "gemm", site)) {
         tgi_builder *b = &o.b;
         tgi_ref x = tgi_operation_operand(&o, left);
         tgi_ref y = tgi_operation_operand(&o, right);
@@ -57,7 +57,7 @@ tg_value tg_rms_norm_at(tg_operand operand, tg_operand scale, double epsilon,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "rms_norm", site)) {
+    if (tgi_operation_begin_wide(&o, "rms_norm", site)) {
         tgi_builder *b = &o.b;
         tgi_ref x =
             tgi_build_require_float(b, tgi_operation_operand(&o, operand));
@@ -150,7 +150,7 @@ static tg_value apply_group_norm(const char *name, tg_operand operand,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, name, site)) {
+    if (tgi_operation_begin_wide(&o, name, site)) {
         tgi_ref x = tgi_operation_operand(&o, operand);
         tgi_ref gain = tgi_operation_operand(&o, scale);
         tgi_ref offset = tgi_operation_operand(&o, shift);
@@ -202,7 +202,7 @@ tg_value tg_local_response_norm_at(tg_operand operand, int64_t size,
 {
     tgi_operation o;
     tgi_ref x = 0;
-    if (tgi_operation_begin(&o, "local_response_norm", site)) {
+    if (tgi_operation_begin_wide(&o, "local_response_norm", site)) {
         tgi_builder *b = &o.b;
         x = tgi_build_require_float(b, tgi_operation_operand(&o, operand));
         if (x && (!tgi_build_check_layout(b, layout) ||
@@ -293,7 +293,7 @@ tg_value tg_dot_product_attention_at(tg_operand q, tg_operand k, tg_operand v,
     tgi_operation o;
     tgi_ref result = 0;
     tg_attention_options options;
-    if (tgi_operation_begin(&o, "dot_product_attention", site)) {
+    if (tgi_operation_begin_wide(&o, "dot_product_attention", site)) {
         tgi_ref query = tgi_operation_operand(&o, q);
         tgi_ref key = tgi_operation_operand(&o, k);
         tgi_ref value = tgi_operation_operand(&o, v);

@@ -219,7 +219,7 @@ tg_value tg_quantile_at(tg_operand x, double q, tg_axes axes,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "quantile", site))
+    if (tgi_operation_begin_wide(&o, "quantile", site))
         result =
             build_quantile(&o, tgi_operation_operand(&o, x), q, axes, mode);
     return tgi_operation_end(&o, result);
@@ -229,7 +229,7 @@ tg_value tg_median_at(tg_operand x, tg_axes axes, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "median", site))
+    if (tgi_operation_begin_wide(&o, "median", site))
         result = build_quantile(&o, tgi_operation_operand(&o, x), 0.5, axes,
                                 TG_QUANTILE_LINEAR);
     return tgi_operation_end(&o, result);

@@ -78,7 +78,7 @@ tg_value tg_linspace_at(tg_operand start, tg_operand stop, int64_t n,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "linspace", site)) {
+    if (tgi_operation_begin_wide(&o, "linspace", site)) {
         tgi_ref ends[2];
         ends[0] = tgi_operation_operand(&o, start);
         ends[1] = tgi_operation_operand(&o, stop);

@@ -117,7 +117,7 @@ tg_value tg_max_pool_at(tg_operand operand, const tg_pool_options *options,
     tgi_operation o;
     pooling p;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "max_pool", site)) {
+    if (tgi_operation_begin_wide(&o, "max_pool", site)) {
         tgi_ref x = begin_pooling(&o, operand, options, &p);
         x = x ? tgi_build_spatial_pad(&o.b, x, &p.spatial, lowest_of(&o.b, x))
               : 0;
@@ -156,7 +156,7 @@ tg_value tg_avg_pool_at(tg_operand operand, const tg_pool_options *options,
     tgi_operation o;
     pooling p;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "avg_pool", site)) {
+    if (tgi_operation_begin_wide(&o, "avg_pool", site)) {
         tgi_builder *b = &o.b;
         tgi_ref x = tgi_build_require_float(
             b, begin_pooling(&o, operand, options, &p));
@@ -195,7 +195,7 @@ tg_value tg_lp_pool_at(tg_operand operand, const tg_pool_options *options,
     tgi_operation o;
     pooling p;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "lp_pool", site)) {
+    if (tgi_operation_begin_wide(&o, "lp_pool", site)) {
         tgi_builder *b = &o.b;
         tgi_ref x = tgi_build_require_float(
             b, begin_pooling(&o, operand, options, &p));
@@ -223,7 +223,7 @@ static tg_value pool_all(const char *name, bool is_mean, tg_operand operand,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, name, site)) {
+    if (tgi_operation_begin_wide(&o, name, site)) {
         tgi_ref x = tgi_operation_operand(&o, operand);
         if (x && !(check_rank(&o.b, x) && tgi_build_check_layout(&o.b, layout)))
             x = 0;

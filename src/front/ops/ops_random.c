@@ -108,9 +108,10 @@ bool tgi_random_draw(tgi_operation *o, tg_operand source,
 
 bool tgi_random_check_dtype(tgi_operation *o, tg_dtype dtype)
 {
-    return dtype == TG_F32 || dtype == TG_F64 ||
+    return (tgi_dtype_is_valid((int)dtype) &&
+            tgi_dtype_is((int)dtype, TGI_CLASS_REAL)) ||
            tgi_build_fail(&o->b, TG_ERROR_DTYPE, NULL, 0,
-                          "the dtype must be f32 or f64, not %s",
+                          "the dtype must be f16, bf16, f32 or f64, not %s",
                           tg_dtype_name(dtype));
 }
 

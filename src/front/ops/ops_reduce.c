@@ -17,7 +17,7 @@ static tg_value apply(const char *name, build_reduction *build, tg_operand x,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, name, site)) {
+    if (tgi_operation_begin_wide(&o, name, site)) {
         tgi_ref in = tgi_operation_operand(&o, x);
         result = in ? build(&o.b, in, axes) : 0;
     }

@@ -33,18 +33,24 @@ static tgi_ref scale_of(tgi_builder *b, const resized_axis *r,
     return DIV(to, f64_extent(b, r->from));
 }
 
-/* start + i * (end - start) / (m - 1), all times n - 1; the middle if m is 1.
-   Align-corners is the crop from 0 to 1, but 0 if m is 1. */
+/* start + i * (end - start) / (m - 1), all times n - 1, where m is n * s if a
+   scale is given; the middle if the result has one element. Align-corners is the
+   crop from 0 to 1, but 0 for one element. */
 static tgi_ref crop_position(tgi_builder *b, tgi_ref i, const resized_axis *r,
-                             double start, double end, double single)
+                             const tg_resize_options *o, double start,
+                             double end, double single)
 {
     tgi_ref one = tgi_build_f64(b, 1);
     tgi_ref last_from = SUB(f64_extent(b, r->from), one);
-    tgi_ref last_to = SUB(f64_extent(b, r->to), one);
+    tgi_ref to = f64_extent(b, r->to);
+    tgi_ref scaled = o->scale[r->i] > 0
+                         ? MUL(f64_extent(b, r->from), scale_of(b, r, o))
+                         : to;
+    tgi_ref last_to = SUB(scaled, one);
     tgi_ref step =
         DIV(MUL(tgi_build_f64(b, end - start), last_from), MAX(last_to, one));
     tgi_ref first = MUL(tgi_build_f64(b, start), last_from);
-    return SELECT(LT(tgi_build_f64(b, 0), last_to), ADD(MUL(i, step), first),
+    return SELECT(LT(one, to), ADD(MUL(i, step), first),
                   MUL(tgi_build_f64(b, single), last_from));
 }
 
@@ -59,9 +65,9 @@ static tgi_ref position_of(tgi_builder *b, const resized_axis *r,
     case TG_POSITION_ASYMMETRIC:
         return DIV(i, scale_of(b, r, o));
     case TG_POSITION_ALIGN_CORNERS:
-        return crop_position(b, i, r, 0, 1, 0);
+        return crop_position(b, i, r, o, 0, 1, 0);
     case TG_POSITION_CROP:
-        return crop_position(b, i, r, o->crop_start[r->i], o->crop_end[r->i],
+        return crop_position(b, i, r, o, o->crop_start[r->i], o->crop_end[r->i],
                              (o->crop_start[r->i] + o->crop_end[r->i]) / 2);
     case TG_POSITION_HALF_PIXEL_NN:
         return DIV(ADD(i, half), scale_of(b, r, o));
@@ -215,7 +221,7 @@ tg_value tg_resize_at(tg_operand operand, tg_axes axes, int n_sizes,
     tgi_operation o;
     tgi_ref result = 0;
     tg_resize_options options;
-    if (tgi_operation_begin(&o, "resize", site)) {
+    if (tgi_operation_begin_wide(&o, "resize", site)) {
         tgi_ref x = tgi_operation_operand(&o, operand);
         uint64_t mask;
         if (tgi_versioned_read(&options, sizeof(options), user_options,

@@ -39,13 +39,13 @@ static tgi_ref build_keys(tgi_builder *b, tgi_ref x, bool is_descending)
     tgi_ref key = dtype == TG_BOOL
                       ? tgi_build_cast(b, x, TG_U8)
                       : tgi_build_cast(b, x, dtype); /* of plain numbers */
-    if (tgi_dtype_is(dtype, TGI_CLASS_FLOAT)) {
-        const bool is_f32 = dtype == TG_F32;
-        tgi_ref bits = tgi_build_bitcast(b, key, is_f32 ? TG_I32 : TG_I64);
+    if (tgi_dtype_is(dtype, TGI_CLASS_REAL)) {
+        const tg_dtype integer = tgi_signed_like((int)dtype);
+        const int unused_bits = 64 - 8 * (int)tgi_dtype_bytes((int)dtype);
+        tgi_ref bits = tgi_build_bitcast(b, key, integer);
         tgi_ref all_but_sign = tgi_build_number(
-            b, is_f32 ? TG_I32 : TG_I64, TG_I64,
-            (tgi_number){TGI_NUMBER_INT,
-                         {.i = is_f32 ? INT32_MAX : INT64_MAX}});
+            b, integer, TG_I64,
+            (tgi_number){TGI_NUMBER_INT, {.i = INT64_MAX >> unused_bits}});
         tgi_ref is_negative = LT(bits, tgi_build_number_like(b, bits, 0));
         key = SELECT(is_negative, XOR(bits, all_but_sign), bits);
     }

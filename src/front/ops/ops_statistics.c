@@ -35,7 +35,7 @@ tg_value tg_var_at(tg_operand x, tg_axes axes, int correction, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "var", site))
+    if (tgi_operation_begin_wide(&o, "var", site))
         result = build_variance(&o.b, tgi_operation_operand(&o, x), axes,
                                 correction);
     return tgi_operation_end(&o, result);
@@ -45,7 +45,7 @@ tg_value tg_std_at(tg_operand x, tg_axes axes, int correction, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "std", site))
+    if (tgi_operation_begin_wide(&o, "std", site))
         result = tgi_build_1(&o.b, TGI_OP_SQRT,
                              build_variance(&o.b, tgi_operation_operand(&o, x),
                                             axes, correction));

@@ -177,3 +177,21 @@ tg_status tgi_timeline_session_begin(const char *path)
 {
     return begin_once(&session.has_timeline, tgi_timeline_open, path);
 }
+
+/* -- Spans of the program -------------------------------------------------- */
+
+bool tg_timeline_is_on(void)
+{
+    return tgi_profile_mode_has(TGI_TRACING);
+}
+
+uint64_t tg_timeline_now(void)
+{
+    return tgi_clock_ns();
+}
+
+void tg_timeline_span(const char *track, const char *name, uint64_t begin,
+                      uint64_t end)
+{
+    tgi_timeline_add_span(track ? track : "", name ? name : "", begin, end);
+}

@@ -13,7 +13,8 @@
 bool tgi_trace_is_usable(tg_trace *t, const char *who, tg_site site)
 {
     if (t && t == tgi_trace_current()) {
-        t->site = site;
+        if (site.file)
+            t->site = site;
         t->op_name = NULL;
         return t->status == TG_OK;
     }
@@ -57,15 +58,31 @@ void tg_return_at(tg_trace *t, const tg_operand *results, size_t n_results,
     }
 }
 
-void tg_fail_at(tg_trace *t, tg_site site, const char *format, ...)
+static void fail_with(tg_trace *t, tg_status status, tg_site site,
+                      const char *format, va_list args)
 {
     if (!tgi_trace_is_usable(t, "fail", site))
         return;
+    tgi_error_setv(status == TG_OK ? TG_ERROR_CALLBACK : status, site,
+                   format ? format : "failed", args);
+    tgi_trace_record_error(t);
+}
+
+void tg_fail_at(tg_trace *t, tg_site site, const char *format, ...)
+{
     va_list args;
     va_start(args, format);
-    tgi_error_setv(TG_ERROR_CALLBACK, site, format ? format : "failed", args);
+    fail_with(t, TG_ERROR_CALLBACK, site, format, args);
     va_end(args);
-    tgi_trace_record_error(t);
+}
+
+void tg_fail_with_at(tg_trace *t, tg_status status, tg_site site,
+                     const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    fail_with(t, status, site, format, args);
+    va_end(args);
 }
 
 size_t tg_argument_count(const tg_trace *t)

@@ -182,6 +182,7 @@ bool tgi_trace_run_inline(tg_trace *t, tg_callback *callback,
     t->results = (tgi_refs){0};
     t->has_returned = false;
     t->depth++;
+    t->site = b->site;
     callback(t, in, user);
     t->depth--;
     *out_results = t->results;
@@ -482,11 +483,14 @@ bool tgi_operation_begin(tgi_operation *op, const char *name, tg_site site)
 {
     tg_trace *t = current;
     op->t = t;
+    if (t && !site.file)
+        site = t->site;
     if (!t) {
         tgi_error_set(TG_ERROR_TRACE, site,
                       "%s: can only be used inside a traced callback", name);
         return false;
     }
+    op->is_wide = false;
     op->b = (tgi_builder){
         .graph = t->graph,
         .site = site,
@@ -500,17 +504,48 @@ bool tgi_operation_begin(tgi_operation *op, const char *name, tg_site site)
     return t->status == TG_OK;
 }
 
+bool tgi_operation_begin_wide(tgi_operation *op, const char *name, tg_site site)
+{
+    const bool is_begun = tgi_operation_begin(op, name, site);
+    op->is_wide = true;
+    op->real = TG_DTYPE_NONE;
+    return is_begun;
+}
+
+/* x, or its f32; 0 and an error if a half meets another float dtype. */
+static tgi_ref widen_operand(tgi_operation *op, tgi_ref x)
+{
+    const tg_dtype dtype = tgi_graph_node(op->b.graph, x)->dtype;
+    if (!tgi_dtype_is((int)dtype, TGI_CLASS_REAL) ||
+        tgi_build_weakness(&op->b, x))
+        return x;
+    if (op->real && op->real != dtype &&
+        (tgi_dtype_is((int)op->real, TGI_CLASS_HALF) ||
+         tgi_dtype_is((int)dtype, TGI_CLASS_HALF)))
+        return tgi_build_fail(
+            &op->b, TG_ERROR_DTYPE, NULL, 0,
+            "dtypes %s and %s differ; convert one with tg_cast",
+            tg_dtype_name(op->real), tg_dtype_name(dtype));
+    op->real = dtype;
+    return tgi_build_widen(&op->b, x);
+}
+
 tgi_ref tgi_operation_operand(tgi_operation *op, tg_operand operand)
 {
     if (op->t->status != TG_OK)
         return 0;
-    return tgi_trace_operand(op->t, operand, op->b.op_name, op->b.site);
+    const tgi_ref x =
+        tgi_trace_operand(op->t, operand, op->b.op_name, op->b.site);
+    return x && op->is_wide ? widen_operand(op, x) : x;
 }
 
 tg_value tgi_operation_end(tgi_operation *op, tgi_ref result)
 {
     if (!op->t)
         return (tg_value){0, 0};
+    if (result && op->is_wide &&
+        tgi_graph_node(op->b.graph, result)->dtype == TG_F32)
+        result = tgi_build_narrow(&op->b, result, op->real);
     if (!result && op->t->status == TG_OK) {
         tgi_trace_record_error(op->t);
     }

@@ -221,9 +221,15 @@ bool tgi_trace_note_write(tg_trace *t, tgi_ref variable, tgi_ref node);
 typedef struct tgi_operation {
     tg_trace *t;
     tgi_builder b;
+    bool is_wide;
+    tg_dtype real; /* is_wide: the float dtype of the operands so far, or 0 */
 } tgi_operation;
 
 bool tgi_operation_begin(tgi_operation *op, const char *name, tg_site site);
+/* For functions of several steps: operands that are halves become f32, and the
+   result, if it is f32, a half again, so that it is rounded once. */
+bool tgi_operation_begin_wide(tgi_operation *op, const char *name,
+                              tg_site site);
 tgi_ref tgi_operation_operand(tgi_operation *op, tg_operand operand);
 tg_value tgi_operation_end(tgi_operation *op, tgi_ref result);
 

@@ -113,7 +113,7 @@ static tg_value attend(const char *name, tg_operand x, tg_operand context,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, name, site) && tgi_layer_check(&o, layer)) {
+    if (tgi_operation_begin_wide(&o, name, site) && tgi_layer_check(&o, layer)) {
         tgi_ref queries = tgi_operation_operand(&o, x);
         tgi_ref keys = tgi_operation_operand(&o, context);
         tgi_ref is_seen = mask ? tgi_operation_operand(&o, *mask) : 0;

@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "base/dtype.h"
 #include "front/object/scope.h"
 #include "tgjit/layers.h"
 
@@ -196,11 +197,10 @@ static tg_variable *create_lstm_bias(tgi_layer_creation *c, tg_dtype dtype,
     if (!bias)
         return NULL;
     void *data = tg_variable_map(bias, TG_WRITE);
+    const int64_t bytes = tgi_dtype_bytes((int)dtype);
     for (int64_t i = n_units; data && i < 2 * n_units; i++)
-        if (dtype == TG_F64)
-            ((double *)data)[i] = 1;
-        else
-            ((float *)data)[i] = 1;
+        tgi_dtype_store((int)dtype, (tgi_number){TGI_NUMBER_INT, {.i = 1}},
+                        (char *)data + i * bytes);
     if (data)
         tg_variable_unmap(bias);
     else
@@ -245,6 +245,24 @@ tg_status tg_gru_create(tg_context *ctx, const char *name, tg_dtype dtype,
             tgi_layer_variable(&c, "input_bias", dtype, 1, &n, tg_zeros());
         out_layer->state_bias =
             tgi_layer_variable(&c, "state_bias", dtype, 1, &n, tg_zeros());
+    }
+    return tgi_layer_end(&c);
+}
+
+tg_status tg_rnn_create(tg_context *ctx, const char *name, tg_dtype dtype,
+                        int64_t n_in, int64_t n_units, tg_rnn_layer *out_layer)
+{
+    tgi_layer_creation c;
+    if (tgi_layer_begin(&c, ctx, "tg_rnn_create", name, &tg_rnn_layer_type,
+                        out_layer)) {
+        out_layer->input_weights =
+            tgi_layer_variable(&c, "input_weights", dtype, 2,
+                               (int64_t[]){n_in, n_units}, tg_glorot());
+        out_layer->state_weights =
+            tgi_layer_variable(&c, "state_weights", dtype, 2,
+                               (int64_t[]){n_units, n_units}, tg_orthogonal(1));
+        out_layer->bias =
+            tgi_layer_variable(&c, "bias", dtype, 1, &n_units, tg_zeros());
     }
     return tgi_layer_end(&c);
 }

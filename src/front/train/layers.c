@@ -19,9 +19,29 @@ bool tgi_layer_check(tgi_operation *o, const void *layer)
     return layer;
 }
 
+/* True if an operation on halves meets a variable in f32. */
+static bool is_master(const tgi_operation *o, const tg_variable *variable)
+{
+    return o->is_wide && variable && o->t->status == TG_OK &&
+           tgi_dtype_is((int)o->real, TGI_CLASS_HALF) &&
+           variable->spec.dtype == TG_F32;
+}
+
+/* The variable as it is, also if the operands are halves. */
+static tgi_ref read_master(tgi_operation *o, tg_variable *variable)
+{
+    return is_master(o, variable)
+               ? tgi_trace_operand(o->t, tg_in_variable(variable),
+                                   o->b.op_name, o->b.site)
+               : tgi_operation_operand(o, tg_in_variable(variable));
+}
+
 tgi_ref tgi_layer_read(tgi_operation *o, tg_variable *variable)
 {
-    return tgi_operation_operand(o, tg_in_variable(variable));
+    const tgi_ref x = read_master(o, variable);
+    return x && is_master(o, variable)
+               ? tgi_build_widen(&o->b, tgi_build_narrow(&o->b, x, o->real))
+               : x;
 }
 
 /* x as a matrix: all axes but the last become one. */
@@ -72,7 +92,7 @@ tg_value tg_dense_at(tg_operand x, const tg_dense_layer *layer, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "dense", site) && tgi_layer_check(&o, layer))
+    if (tgi_operation_begin_wide(&o, "dense", site) && tgi_layer_check(&o, layer))
         result = tgi_layer_project(&o, tgi_operation_operand(&o, x),
                                    layer->weights, layer->bias);
     return tgi_operation_end(&o, result);
@@ -104,7 +124,7 @@ tg_value tg_convolve_at(tg_operand x, const tg_conv_layer *layer,
     tgi_operation o;
     tgi_ref result = 0;
     tg_conv_options options;
-    if (tgi_operation_begin(&o, "convolve", site) &&
+    if (tgi_operation_begin_wide(&o, "convolve", site) &&
         tgi_layer_check(&o, layer) &&
         tgi_conv_options_read(&o, user_options, &options))
         result = convolve(&o, tgi_operation_operand(&o, x), layer, options);
@@ -135,7 +155,7 @@ static bool move_statistic(tgi_operation *o, tg_variable *variable,
                            tgi_ref batch, double momentum)
 {
     tgi_builder *b = &o->b;
-    tgi_ref before = batch ? tgi_layer_read(o, variable) : 0;
+    tgi_ref before = batch ? read_master(o, variable) : 0;
     tgi_ref step = tgi_build_2(b, TGI_OP_SUB, batch, before);
     step = tgi_build_2(b, TGI_OP_MUL, step,
                        tgi_build_number_like(b, batch, momentum));
@@ -143,7 +163,8 @@ static bool move_statistic(tgi_operation *o, tg_variable *variable,
     if (!tgi_build_same_shape(b, before, after, "statistics and features"))
         return false;
     tgi_ref node = tgi_trace_variable(o->t, variable, b->op_name, b->site);
-    return node && tgi_trace_write(o->t, node, after, b->site);
+    after = node ? tgi_build_narrow(b, after, variable->spec.dtype) : 0;
+    return after && tgi_trace_write(o->t, node, after, b->site);
 }
 
 /* The axes of all elements of a feature: all but the last. */
@@ -198,11 +219,11 @@ static tgi_ref build_batch_norm(tgi_operation *o, tgi_ref x,
         if (!measure_batch(o, x, layer, momentum, &mean, &variance))
             return 0;
     } else {
-        mean = tgi_layer_read(o, layer->mean);
-        variance = mean ? tgi_layer_read(o, layer->variance) : 0;
+        mean = read_master(o, layer->mean);
+        variance = mean ? read_master(o, layer->variance) : 0;
     }
-    tgi_ref scale = variance ? tgi_layer_read(o, layer->scale) : 0;
-    tgi_ref shift = scale ? tgi_layer_read(o, layer->shift) : 0;
+    tgi_ref scale = variance ? read_master(o, layer->scale) : 0;
+    tgi_ref shift = scale ? read_master(o, layer->shift) : 0;
     tgi_ref inverse = tgi_build_1(
         b, TGI_OP_RSQRT,
         tgi_build_2(b, TGI_OP_ADD, variance,
@@ -222,7 +243,7 @@ tg_value tg_batch_norm_at(tg_operand x, const tg_batch_norm_layer *layer,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "batch_norm", site) &&
+    if (tgi_operation_begin_wide(&o, "batch_norm", site) &&
         tgi_layer_check(&o, layer))
         result = build_batch_norm(&o, tgi_operation_operand(&o, x), layer,
                                   is_training, momentum, epsilon);
@@ -252,7 +273,7 @@ tg_value tg_dropout_at(tg_operand operand, double rate, tg_operand source,
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "dropout", site)) {
+    if (tgi_operation_begin_wide(&o, "dropout", site)) {
         tgi_ref x = tgi_build_require_float(
             &o.b, tgi_operation_operand(&o, operand));
         if (x && !(rate >= 0 && rate < 1))

@@ -336,9 +336,9 @@ static bool build_factors(tgi_operation *o, const tg_update_rule *rule,
     return out->step_size && out->correction;
 }
 
-static bool check_arguments(tgi_operation *o, const tg_update_rule *rule,
-                            const tg_bundle_type *type, const void *model,
-                            const void *state)
+bool tgi_optimiser_check(tgi_operation *o, const tg_update_rule *rule,
+                         const tg_bundle_type *type, const void *model,
+                         const void *state)
 {
     const char *reason =
         !tgi_optimiser_model(type)
@@ -409,7 +409,7 @@ void tg_optimiser_apply_at(tg_operand rate, tg_update_rule rule,
     tgi_parameters list = {0};
     if (!tgi_operation_begin(&o, "optimiser_apply", site))
         return;
-    if (!check_arguments(&o, &rule, type, model, state) ||
+    if (!tgi_optimiser_check(&o, &rule, type, model, state) ||
         !tgi_parameters_list(type, model, state, &list)) {
         tgi_operation_end(&o, 0);
     } else if (list.n != n_gradients) {
@@ -425,10 +425,8 @@ void tg_optimiser_apply_at(tg_operand rate, tg_update_rule rule,
     tgi_vec_deinit(&list);
 }
 
-/* The gradients of the loss, one per parameter; false on error, which sticks,
-   for instance if one does not exist. */
-static bool differentiate(tgi_operation *o, tg_operand loss,
-                          const tgi_parameters *list, tg_value *out)
+bool tgi_parameters_differentiate(tgi_operation *o, tg_operand loss,
+                                  const tgi_parameters *list, tg_value *out)
 {
     tg_operand *sources = tgi_alloc((list->n + 1) * sizeof(*sources));
     if (!sources) {
@@ -459,14 +457,14 @@ void tg_minimise_at(tg_operand loss, tg_operand rate, tg_update_rule rule,
     tg_value *gradients = NULL;
     if (!tgi_operation_begin(&o, "minimise", site))
         return;
-    if (!check_arguments(&o, &rule, type, model, state) ||
+    if (!tgi_optimiser_check(&o, &rule, type, model, state) ||
         !tgi_parameters_list(type, model, state, &list)) {
         tgi_operation_end(&o, 0);
     } else if (!(gradients =
                      tgi_alloc((list.n + 1) * sizeof(*gradients)))) {
         tgi_error_memory();
         tgi_operation_end(&o, 0);
-    } else if (differentiate(&o, loss, &list, gradients)) {
+    } else if (tgi_parameters_differentiate(&o, loss, &list, gradients)) {
         /* Gradients have set the name and site of the current operation. */
         tgi_operation_begin(&o, "minimise", site);
         update_all(&o, &rule, rate, type, state, &list, gradients);

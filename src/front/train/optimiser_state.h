@@ -7,6 +7,7 @@
 #define TGI_OPTIMISER_STATE_H
 
 #include "base/vec.h"
+#include "front/trace/trace_state.h"
 #include "tgjit/optimiser.h"
 
 /* A trainable variable. A variable that the bundle holds a second time has no
@@ -45,6 +46,16 @@ const tg_bundle_type *tgi_optimiser_model(const tg_bundle_type *type);
  */
 bool tgi_parameters_list(const tg_bundle_type *type, const void *model,
                          const void *state, tgi_parameters *out_list);
+
+/* True if the arguments of an update are valid; else an error. */
+bool tgi_optimiser_check(tgi_operation *o, const tg_update_rule *rule,
+                         const tg_bundle_type *type, const void *model,
+                         const void *state);
+
+/* The gradients of the loss, one per parameter; false on error, which sticks,
+   for instance if one does not exist. */
+bool tgi_parameters_differentiate(tgi_operation *o, tg_operand loss,
+                                  const tgi_parameters *list, tg_value *out);
 
 /* The member `steps` of a state. */
 static inline tg_variable *tgi_optimiser_steps(const tg_bundle_type *type,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recurrent.c - LSTM and GRU: one step, and sequences by a scan. The projection
+ * recurrent.c - LSTM, GRU and simple recurrent layers: one step, and sequences by a scan. The projection
  * of the inputs does not depend on the state, so that a sequence computes it as
  * one product before the scan; a step has the same bits.
  */
@@ -206,75 +206,165 @@ static tgi_ref step_gru(tgi_operation *o, const tg_gru_layer *layer,
                        new);
 }
 
-tg_value tg_gru_cell_at(tg_operand operand, tg_value state,
-                        const tg_gru_layer *layer, tg_site site)
+/* -- Layers whose state is their output ------------------------------------ */
+
+/* A layer with one state h; `step` computes the next one from the projected
+   input. */
+typedef struct recurrence {
+    const void *layer;
+    tg_variable *input_weights, *input_bias, *state_weights;
+    int n_gates;
+    tgi_ref (*step)(tgi_operation *o, const void *layer, tgi_dim n_units,
+                    tgi_ref projected, tgi_ref h);
+} recurrence;
+
+static tgi_ref step_gru_layer(tgi_operation *o, const void *layer,
+                              tgi_dim n_units, tgi_ref projected, tgi_ref h)
+{
+    return step_gru(o, layer, n_units, projected, h);
+}
+
+/* tanh(projected + h * state_weights). */
+static tgi_ref step_rnn(tgi_operation *o, const void *layer, tgi_dim n_units,
+                        tgi_ref projected, tgi_ref h)
+{
+    const tg_rnn_layer *rnn = layer;
+    tgi_builder *b = &o->b;
+    (void)n_units;
+    if (!projected || !h)
+        return 0;
+    tgi_ref of_state = tgi_layer_project(o, h, rnn->state_weights, NULL);
+    return tgi_build_1(b, TGI_OP_TANH,
+                       tgi_build_2(b, TGI_OP_ADD, projected, of_state));
+}
+
+static recurrence gru_recurrence(const tg_gru_layer *layer)
+{
+    return layer ? (recurrence){layer,
+                                layer->input_weights,
+                                layer->input_bias,
+                                layer->state_weights,
+                                3,
+                                step_gru_layer}
+                 : (recurrence){.layer = NULL};
+}
+
+static recurrence rnn_recurrence(const tg_rnn_layer *layer)
+{
+    return layer ? (recurrence){layer,
+                                layer->input_weights,
+                                layer->bias,
+                                layer->state_weights,
+                                1,
+                                step_rnn}
+                 : (recurrence){.layer = NULL};
+}
+
+/* The number of units, the projected input and the initial state; 0 on
+   error. */
+static tgi_ref begin_recurrence(tgi_operation *o, const recurrence *r,
+                                tg_operand operand, tg_value state,
+                                bool has_time, tgi_dim *n_units,
+                                tgi_ref *projected)
+{
+    *n_units = -1;
+    *projected = 0;
+    if (!tgi_layer_check(o, r->layer))
+        return 0;
+    tgi_ref x = tgi_operation_operand(o, operand);
+    if (check_rank(o, x, has_time))
+        *n_units = count_units(o, r->state_weights, r->n_gates);
+    if (*n_units >= 0)
+        *projected =
+            tgi_layer_project(o, x, r->input_weights, r->input_bias);
+    return *projected ? state_operand(o, state, *projected, has_time, *n_units)
+                      : 0;
+}
+
+static tg_value apply_cell(const char *name, const recurrence *r,
+                           tg_operand operand, tg_value state, tg_site site)
 {
     tgi_operation o;
     tgi_ref result = 0;
-    if (tgi_operation_begin(&o, "gru_cell", site) &&
-        tgi_layer_check(&o, layer)) {
-        tgi_ref x = tgi_operation_operand(&o, operand);
-        const tgi_dim n = check_rank(&o, x, false)
-                              ? count_units(&o, layer->state_weights, 3)
-                              : -1;
-        tgi_ref projected = n < 0 ? 0
-                                  : tgi_layer_project(&o, x,
-                                                      layer->input_weights,
-                                                      layer->input_bias);
-        tgi_ref h =
-            projected ? state_operand(&o, state, projected, false, n) : 0;
-        result = step_gru(&o, layer, n, projected, h);
+    if (tgi_operation_begin(&o, name, site)) {
+        tgi_dim n_units;
+        tgi_ref projected;
+        const tgi_ref h = begin_recurrence(&o, r, operand, state, false,
+                                           &n_units, &projected);
+        result = h ? r->step(&o, r->layer, n_units, projected, h) : 0;
     }
     return tgi_operation_end(&o, result);
 }
 
-typedef struct gru_scan {
-    const tg_gru_layer *layer;
+typedef struct recurrence_scan {
+    const recurrence *r;
+    const char *name;
     tgi_dim n_units;
     tg_site site;
-} gru_scan;
+} recurrence_scan;
 
 /* Receives h and the projected input. */
-static void scan_gru(tg_trace *t, const tg_value *in, void *user)
+static void scan_recurrence(tg_trace *t, const tg_value *in, void *user)
 {
-    const gru_scan *scan = user;
+    const recurrence_scan *scan = user;
     tgi_operation o;
-    if (!tgi_operation_begin(&o, "gru", scan->site))
+    if (!tgi_operation_begin(&o, scan->name, scan->site))
         return;
     tgi_ref h = tgi_operation_operand(&o, tg_in_value(in[0]));
     tgi_ref projected = tgi_operation_operand(&o, tg_in_value(in[1]));
-    h = step_gru(&o, scan->layer, scan->n_units, projected, h);
+    h = scan->r->step(&o, scan->r->layer, scan->n_units, projected, h);
     const tg_operand next = tg_in_value(tgi_operation_end(&o, h));
     tg_return_at(t, (tg_operand[]){next, next}, 2, scan->site);
 }
 
-tg_value tg_gru_at(tg_operand operand, tg_value state,
-                   const tg_gru_layer *layer, tg_value *out_outputs,
-                   tg_site site)
+static tg_value apply_sequence(const char *name, const recurrence *r,
+                               tg_operand operand, tg_value state,
+                               tg_value *out_outputs, tg_site site)
 {
     tgi_operation o;
     tg_value final = {0, 0}, outputs = {0, 0};
     if (out_outputs)
         *out_outputs = outputs;
-    if (!tgi_operation_begin(&o, "gru", site))
+    if (!tgi_operation_begin(&o, name, site))
         return final;
-    gru_scan scan = {layer, -1, site};
-    tgi_ref h = 0, projected = 0;
-    if (tgi_layer_check(&o, layer)) {
-        tgi_ref x = tgi_operation_operand(&o, operand);
-        if (check_rank(&o, x, true))
-            scan.n_units = count_units(&o, layer->state_weights, 3);
-        if (scan.n_units >= 0)
-            projected = tgi_layer_project(&o, x, layer->input_weights,
-                                          layer->input_bias);
-        h = state_operand(&o, state, projected, true, scan.n_units);
-    }
+    recurrence_scan scan = {r, name, -1, site};
+    tgi_ref projected;
+    const tgi_ref h = begin_recurrence(&o, r, operand, state, true,
+                                       &scan.n_units, &projected);
     const tg_operand initial = tg_in_value(tgi_operation_end(&o, h));
     const tg_operand sequence = tg_in_value(tgi_operation_end(&o, projected));
     if (o.t->status == TG_OK)
-        tg_scan_at(scan_gru, &scan, &initial, 1, &sequence, 1, &final, 1,
-                   &outputs, 1, site);
+        tg_scan_at(scan_recurrence, &scan, &initial, 1, &sequence, 1, &final,
+                   1, &outputs, 1, site);
     if (out_outputs)
         *out_outputs = outputs;
     return final;
+}
+
+tg_value tg_gru_cell_at(tg_operand x, tg_value h, const tg_gru_layer *layer,
+                        tg_site site)
+{
+    const recurrence r = gru_recurrence(layer);
+    return apply_cell("gru_cell", &r, x, h, site);
+}
+
+tg_value tg_gru_at(tg_operand x, tg_value h, const tg_gru_layer *layer,
+                   tg_value *out_outputs, tg_site site)
+{
+    const recurrence r = gru_recurrence(layer);
+    return apply_sequence("gru", &r, x, h, out_outputs, site);
+}
+
+tg_value tg_rnn_cell_at(tg_operand x, tg_value h, const tg_rnn_layer *layer,
+                        tg_site site)
+{
+    const recurrence r = rnn_recurrence(layer);
+    return apply_cell("rnn_cell", &r, x, h, site);
+}
+
+tg_value tg_rnn_at(tg_operand x, tg_value h, const tg_rnn_layer *layer,
+                   tg_value *out_outputs, tg_site site)
+{
+    const recurrence r = rnn_recurrence(layer);
+    return apply_sequence("rnn", &r, x, h, out_outputs, site);
 }

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+#
+# TGJIT_CHECK_MPI - finds an MPI for libtgjit-mpi: Open MPI, else MPICH, which
+# may be installed side by side. Their flags come from pkg-config, not from
+# mpicc, so that the C compiler stays that of the user.
+#
+# Sets with_mpi (openmpi, mpich or no), MPI_CFLAGS, MPI_LIBS, MPI_MODULE and the
+# conditional HAVE_MPI. The tests also run with the other MPI, if it is there:
+# OTHER_MPI_CFLAGS, OTHER_MPI_LIBS, other_mpi and HAVE_OTHER_MPI.
+
+# TGJIT_TRY_MPI(PREFIX, MPI): looks for one of both; sets PREFIX_CFLAGS and _LIBS,
+# and tgjit_found.
+AC_DEFUN([TGJIT_TRY_MPI], [
+AS_CASE([$2], [openmpi], [mpi_module=ompi-c], [mpi_module=mpich])
+PKG_CHECK_MODULES([$1], [$mpi_module], [tgjit_found=yes], [tgjit_found=no])
+AS_IF([test "$tgjit_found" = yes],
+  [# As system headers: warnings about them are not ours.
+   $1_CFLAGS=`echo " $[]$1_CFLAGS" | $SED 's/ -I/ -isystem /g'`
+   save_CFLAGS=$CFLAGS save_LIBS=$LIBS
+   CFLAGS="$CFLAGS $[]$1_CFLAGS"
+   LIBS="$[]$1_LIBS $LIBS"
+   AC_MSG_CHECKING([whether $2 links])
+   AC_LINK_IFELSE([AC_LANG_PROGRAM([[#include <mpi.h>]],
+       [[MPI_Request request;
+         return MPI_Ibarrier(MPI_COMM_WORLD, &request);]])],
+     [], [tgjit_found=no])
+   AC_MSG_RESULT([$tgjit_found])
+   CFLAGS=$save_CFLAGS LIBS=$save_LIBS])
+])
+
+AC_DEFUN([TGJIT_CHECK_MPI], [
+AC_ARG_WITH([mpi],
+  [AS_HELP_STRING([--with-mpi=openmpi|mpich],
+     [build libtgjit-mpi with this MPI (default: with Open MPI or MPICH, if one
+      is found; --with-mpi: fail if neither is; --without-mpi: do not)])],
+  [], [with_mpi=auto])
+AS_CASE([$with_mpi],
+  [yes|auto], [mpi_candidates='openmpi mpich'],
+  [openmpi|mpich], [mpi_candidates=$with_mpi],
+  [no], [mpi_candidates=],
+  [AC_MSG_ERROR([--with-mpi=$with_mpi: use openmpi or mpich])])
+wanted_mpi=$with_mpi
+with_mpi=no
+AS_CASE([" $mpi_candidates "], [*" openmpi "*],
+  [TGJIT_TRY_MPI([OPENMPI], [openmpi])
+   AS_IF([test "$tgjit_found" = yes],
+     [with_mpi=openmpi MPI_CFLAGS=$OPENMPI_CFLAGS MPI_LIBS=$OPENMPI_LIBS
+      MPI_MODULE=ompi-c])])
+AS_CASE([" $mpi_candidates "], [*" mpich "*],
+  [TGJIT_TRY_MPI([MPICH], [mpich])
+   AS_CASE([$tgjit_found,$with_mpi],
+     [yes,no],
+       [with_mpi=mpich MPI_CFLAGS=$MPICH_CFLAGS MPI_LIBS=$MPICH_LIBS
+        MPI_MODULE=mpich],
+     [yes,*],
+       [other_mpi=mpich OTHER_MPI_CFLAGS=$MPICH_CFLAGS
+        OTHER_MPI_LIBS=$MPICH_LIBS])])
+AS_CASE([$wanted_mpi,$with_mpi],
+  [no,*], [],
+  [auto,no], [AC_MSG_NOTICE([no libtgjit-mpi: no MPI found])],
+  [*,no], [AC_MSG_ERROR([MPI not found (Debian: libopenmpi-dev)])])
+AM_CONDITIONAL([HAVE_MPI], [test "$with_mpi" != no])
+AM_CONDITIONAL([HAVE_OTHER_MPI], [test -n "$other_mpi"])
+AC_SUBST([with_mpi])
+AC_SUBST([other_mpi])
+AC_SUBST([MPI_CFLAGS])
+AC_SUBST([MPI_LIBS])
+AC_SUBST([MPI_MODULE])
+AC_SUBST([OTHER_MPI_CFLAGS])
+AC_SUBST([OTHER_MPI_LIBS])
+])

@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ops_quantize.c - quantisation, and products of 8-bit integers.
+ *
+ * A product of 8-bit integers is computed in f32, by the micro-kernels of f32:
+ * sums of up to 2^24 are exact there. So k is divided into chunks whose sums stay
+ * below, and those are added as i32.
+ */
+#include "tgjit/ops_quantize.h"
+
+#include "build/build_formula.h"
+#include "front/trace/trace_state.h"
+
+/* -- Quantisation ---------------------------------------------------------- */
+
+/* A parameter in a shape that broadcasts to x: as it is if it is a scalar, else
+   along the axis. */
+static tgi_ref along_axis(tgi_builder *b, tgi_ref x, tgi_ref parameter,
+                          int axis)
+{
+    const tgi_shape *shape = tgi_graph_shape(b->graph, parameter);
+    if (shape->rank == 0)
+        return parameter;
+    axis = tgi_build_axis(b, x, axis);
+    if (axis < 0)
+        return 0;
+    const tgi_shape *whole = tgi_graph_shape(b->graph, x);
+    if (shape->rank > 1 ||
+        !tgi_build_check(b, TGI_CHECK_EQUAL, shape->dims[0], whole->dims[axis],
+                         "scales and positions along the axis"))
+        return tgi_build_fail(b, TG_ERROR_SHAPE,
+                              (tgi_ref[]){x, parameter}, 2,
+                              "scale and zero point are neither scalars nor "
+                              "vectors along axis %d",
+                              axis);
+    tgi_dim dims[TG_MAX_RANK] = {shape->dims[0]};
+    for (int i = 1; i < whole->rank - axis; i++)
+        dims[i] = 1;
+    return tgi_build_reshape(b, parameter, whole->rank - axis, dims);
+}
+
+static int dtype_of(const tgi_builder *b, tgi_ref x)
+{
+    return tgi_graph_node(b->graph, x)->dtype;
+}
+
+static bool is_integer_of(int dtype, int64_t max_bytes)
+{
+    return tgi_dtype_is(dtype, TGI_CLASS_INT) &&
+           tgi_dtype_bytes(dtype) <= max_bytes;
+}
+
+/* Saturates: the cast of a float does. */
+static tgi_ref round_to(tgi_builder *b, tgi_ref quotient, tgi_ref zero_point,
+                        tg_dtype dtype)
+{
+    if (!quotient || !zero_point)
+        return 0;
+    tgi_ref zero = tgi_build_cast(b, zero_point, dtype_of(b, quotient));
+    return tgi_build_cast(b, ADD(BUILD_1(ROUND, quotient), zero), dtype);
+}
+
+tg_value tg_quantize_at(tg_operand operand, tg_operand scale,
+                        tg_operand zero_point, int axis, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref result = 0;
+    if (tgi_operation_begin_wide(&o, "quantize", site)) {
+        tgi_builder *b = &o.b;
+        tgi_ref x =
+            tgi_build_require_float(b, tgi_operation_operand(&o, operand));
+        tgi_ref step = tgi_operation_operand(&o, scale);
+        tgi_ref zero = tgi_operation_operand(&o, zero_point);
+        if (zero && (tgi_build_weakness(b, zero) ||
+                     !is_integer_of(dtype_of(b, zero), 2)))
+            zero = tgi_build_fail(b, TG_ERROR_DTYPE, &zero, 1,
+                                  "the zero point must have dtype i8, u8, i16 "
+                                  "or u16");
+        if (x && step && zero) {
+            step = along_axis(b, x, step, axis);
+            tgi_ref at = step ? along_axis(b, x, zero, axis) : 0;
+            if (at)
+                result = round_to(b, DIV(x, step), at,
+                                  (tg_dtype)dtype_of(b, zero));
+        }
+    }
+    return tgi_operation_end(&o, result);
+}
+
+tg_value tg_dequantize_at(tg_operand operand, tg_operand scale,
+                          tg_operand zero_point, int axis, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref result = 0;
+    if (tgi_operation_begin_wide(&o, "dequantize", site)) {
+        tgi_builder *b = &o.b;
+        tgi_ref x = tgi_operation_operand(&o, operand);
+        tgi_ref step =
+            tgi_build_require_float(b, tgi_operation_operand(&o, scale));
+        tgi_ref zero = tgi_operation_operand(&o, zero_point);
+        if (x && zero)
+            zero = tgi_build_adapt(b, zero, dtype_of(b, x));
+        if (x && !is_integer_of(dtype_of(b, x), 2) && dtype_of(b, x) != TG_I32)
+            x = tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1,
+                               "needs i8, u8, i16, u16 or i32");
+        if (x && step && zero) {
+            step = along_axis(b, x, step, axis);
+            zero = step ? along_axis(b, x, zero, axis) : 0;
+            tgi_ref distance = zero ? SUB(tgi_build_cast(b, x, TG_I32),
+                                          tgi_build_cast(b, zero, TG_I32))
+                                    : 0;
+            if (distance)
+                result = MUL(tgi_build_cast(b, distance, dtype_of(b, step)),
+                             step);
+        }
+    }
+    return tgi_operation_end(&o, result);
+}
+
+tg_value tg_quantize_dynamic_at(tg_operand operand, tg_value *out_scale,
+                                tg_value *out_zero_point, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref result = 0;
+    if (out_scale)
+        *out_scale = (tg_value){0, 0};
+    if (out_zero_point)
+        *out_zero_point = (tg_value){0, 0};
+    if (tgi_operation_begin(&o, "quantize_dynamic", site)) {
+        tgi_builder *b = &o.b;
+        const tg_axes all = {.n = -1};
+        tgi_ref x =
+            tgi_build_require_float(b, tgi_operation_operand(&o, operand));
+        x = x ? tgi_build_widen(b, x) : 0;
+        tgi_ref zero = tgi_build_number_like(b, x, 0);
+        tgi_ref one = tgi_build_number_like(b, x, 1);
+        tgi_ref low = tgi_build_reduce(b, TGI_OP_REDUCE_MIN, x, all);
+        tgi_ref high = tgi_build_reduce(b, TGI_OP_REDUCE_MAX, x, all);
+        low = MIN(low, zero);
+        tgi_ref range = SUB(MAX(high, zero), low);
+        tgi_ref scale = DIV(range, tgi_build_number_like(b, x, 255));
+        scale = SELECT(EQ(range, zero), one, scale);
+        tgi_ref at = tgi_build_cast(b, BUILD_1(ROUND, DIV(NEG(low), scale)),
+                                    TG_U8);
+        result = x && scale ? round_to(b, DIV(x, scale), at, TG_U8) : 0;
+        if (result && out_scale)
+            *out_scale = tgi_operation_end(&o, scale);
+        if (result && out_zero_point)
+            *out_zero_point = tgi_operation_end(&o, at);
+    }
+    return tgi_operation_end(&o, result);
+}
+
+/* -- Products of 8-bit integers -------------------------------------------- */
+
+enum { EXACT_F32 = 1 << 24, MAX_CHUNKS = 32 };
+
+static int64_t largest_magnitude(const tgi_builder *b, tgi_ref x)
+{
+    return dtype_of(b, x) == TG_U8 ? 255 : 128;
+}
+
+/* Steps first … end - 1 of the product, as i32. */
+static tgi_ref multiply_chunk(tgi_builder *b, const tgi_ref *in,
+                              const int *k_axis, int64_t first, int64_t end,
+                              tg_dtype dtype)
+{
+    tgi_ref part[2];
+    for (int i = 0; i < 2; i++)
+        part[i] = tgi_build_cast(
+            b, tgi_build_slice(b, in[i], k_axis[i], first, end, 1), dtype);
+    return tgi_build_cast(
+        b, tgi_build_matmul(b, part[0], part[1], TG_MATMUL_PLAIN), TG_I32);
+}
+
+static tgi_ref build_product(tgi_builder *b, const tgi_ref *in)
+{
+    for (int i = 0; i < 2; i++)
+        if (!in[i])
+            return 0;
+    for (int i = 0; i < 2; i++)
+        if (!is_integer_of(dtype_of(b, in[i]), 1))
+            return tgi_build_fail(b, TG_ERROR_DTYPE, in, 2,
+                                  "needs operands of i8 or u8");
+    const int ranks[] = {tgi_graph_shape(b->graph, in[0])->rank,
+                         tgi_graph_shape(b->graph, in[1])->rank};
+    const int k_axis[] = {ranks[0] - 1, ranks[1] > 1 ? ranks[1] - 2 : 0};
+    const tgi_dim k =
+        ranks[0] ? tgi_graph_shape(b->graph, in[0])->dims[k_axis[0]] : 1;
+    const int64_t chunk =
+        EXACT_F32 /
+        (largest_magnitude(b, in[0]) * largest_magnitude(b, in[1]));
+    const bool is_in_floats =
+        tgi_dim_is_known(k) && k <= chunk * MAX_CHUNKS && ranks[1] > 0 &&
+        tgi_graph_shape(b->graph, in[1])->dims[k_axis[1]] == k;
+    if (!is_in_floats || k <= chunk) {
+        const tg_dtype dtype = is_in_floats ? TG_F32 : TG_I32;
+        const tgi_ref left = tgi_build_cast(b, in[0], dtype);
+        const tgi_ref right = tgi_build_cast(b, in[1], dtype);
+        return tgi_build_cast(
+            b, tgi_build_matmul(b, left, right, TG_MATMUL_PLAIN), TG_I32);
+    }
+    tgi_ref sum = 0;
+    for (int64_t first = 0; first < k; first += chunk) {
+        const int64_t end = first + chunk < k ? first + chunk : k;
+        const tgi_ref part =
+            multiply_chunk(b, in, k_axis, first, end, TG_F32);
+        if (!part)
+            return 0;
+        sum = sum ? ADD(sum, part) : part;
+    }
+    return sum;
+}
+
+tg_value tg_matmul_integer_at(tg_operand left, tg_operand right, tg_site site)
+{
+    tgi_operation o;
+    tgi_ref result = 0;
+    if (tgi_operation_begin(&o, "matmul_integer", site)) {
+        tgi_ref in[2];
+        in[0] = tgi_operation_operand(&o, left);
+        in[1] = in[0] ? tgi_operation_operand(&o, right) : 0;
+        result = build_product(&o.b, in);
+    }
+    return tgi_operation_end(&o, result);
+}

@@ -655,6 +655,7 @@ script_tests = \
 	tests/scripts/check-conv.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
+	tests/scripts/check-faults.sh \
 	tests/scripts/check-from-tensorflow.sh \
 	tests/scripts/check-from-tensorflow-python.sh \
 	tests/scripts/check-gdb.sh \

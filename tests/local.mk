@@ -767,6 +767,7 @@ EXTRA_DIST += \
 	tests/golden/schedule/non_temporal.txt \
 	tests/golden/schedule/row_epilogue.txt \
 	tests/golden/schedule/softmax.txt \
+	tests/golden/schedule/stencil.txt \
 	tests/golden/schedule/straightline.txt \
 	tests/golden/schedule/sum_columns.txt \
 	tests/golden/schedule/sum_rows.txt \

@@ -35,7 +35,8 @@ dist_man_MANS = \
 	docs/man/tgjit-bench.1 \
 	docs/man/tgjit-cache.1 \
 	docs/man/tgjit-inspect.1 \
-	docs/man/tgjit.3
+	docs/man/tgjit.3 \
+	docs/man/tgjit.7
 if HAVE_ONNX
 dist_man_MANS += docs/man/tgjit-run.1
 endif

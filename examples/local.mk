@@ -207,3 +207,42 @@ EXTRA_DIST += \
 example_tests = $(examples:=.expected)
 TESTS += $(example_tests)
 EXTRA_DIST += $(example_tests)
+
+# -- Installed examples ------------------------------------------------------
+
+# All sources and data, with a Makefile that uses pkg-config.
+examplesdir = $(docdir)/examples
+EXTRA_DIST += \
+	examples/Makefile.installed \
+	examples/build_systems/CMakeLists.txt \
+	examples/build_systems/hello.c \
+	examples/build_systems/meson.build
+installed_examples = \
+	cd $(srcdir)/examples && \
+	find . -name '*.[ch]' -o -name '*.cpp' -o -name '*.csv' -o -name '*.md' \
+	    -o -name CMakeLists.txt -o -name meson.build
+install-data-local: install-examples
+uninstall-local: uninstall-examples
+.PHONY: install-examples uninstall-examples
+install-examples:
+	$(installed_examples) | while read -r file; do \
+	    $(MKDIR_P) "$(DESTDIR)$(examplesdir)/$${file%/*}" && \
+	    $(INSTALL_DATA) "$$file" "$(DESTDIR)$(examplesdir)/$$file" || exit 1; \
+	done
+	$(INSTALL_DATA) $(srcdir)/examples/Makefile.installed \
+	    "$(DESTDIR)$(examplesdir)/Makefile"
+uninstall-examples:
+	rm -rf "$(DESTDIR)$(examplesdir)"
+
+# Programs compile against what `make install' has installed.
+installcheck_module =
+if HAVE_LLVM
+installcheck_module += $(pkglibdir)/libtgjit-llvm.so
+endif
+installcheck-local:
+	PKG_CONFIG_PATH="$(DESTDIR)$(pkgconfigdir):$$PKG_CONFIG_PATH" \
+	LD_LIBRARY_PATH="$(DESTDIR)$(libdir):$$LD_LIBRARY_PATH" \
+	examples="$(DESTDIR)$(examplesdir)" \
+	module="$(strip $(installcheck_module))" \
+	    $(SHELL) $(top_srcdir)/tests/scripts/installcheck.sh
+EXTRA_DIST += tests/scripts/installcheck.sh

@@ -113,3 +113,13 @@ update-performance-doc: bench/tgjit-bench
 		$(top_srcdir)/bench/results >performance-doc.tmp
 	cp performance-doc.tmp $(top_srcdir)/docs/PERFORMANCE.md
 	rm -f performance-doc.tmp
+
+# Draws docs/speed.svg, the picture of README.md, from a result file.
+EXTRA_DIST += \
+	docs/speed.svg \
+	docs/speed_picture.awk
+speed_results = $(top_srcdir)/bench/results/zen5.json
+.PHONY: update-speed-picture
+update-speed-picture:
+	$(AWK) -f $(top_srcdir)/docs/speed_picture.awk $(speed_results) \
+	    >$(top_srcdir)/docs/speed.svg

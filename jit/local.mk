@@ -262,6 +262,8 @@ libtgjit_rt_la_SOURCES = \
 	jit/run/team.h \
 	jit/run/wait_word.c \
 	jit/run/wait_word.h \
+	jit/run/team_places.c \
+	jit/run/team_places.h \
 	jit/run/team_workers.c \
 	jit/run/team_workers.h
 libtgjit_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
@@ -279,6 +281,8 @@ libtgjit_aot_a_SOURCES = \
 	jit/run/team.h \
 	jit/run/wait_word.c \
 	jit/run/wait_word.h \
+	jit/run/team_places.c \
+	jit/run/team_places.h \
 	jit/run/team_workers.c \
 	jit/run/team_workers.h \
 	jit/run/work_share.c \

@@ -325,7 +325,9 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_access.c \
 	jit/llvm/emit/llvm_access.h \
 	jit/llvm/emit/llvm_cache_hints.c \
+	jit/llvm/emit/llvm_cast_index.c \
 	jit/llvm/emit/llvm_cache_hints.h \
+	jit/llvm/emit/llvm_cast_index.h \
 	jit/llvm/emit/llvm_check.c \
 	jit/llvm/emit/llvm_check.h \
 	jit/llvm/emit/llvm_constant_pool.c \

@@ -97,16 +97,19 @@ static void leave_cpus_of_others(const struct tgi_team *team,
 }
 
 /* No worker is added meanwhile: the call that woke the thread waits for it. */
-void tgi_team_separate(struct tgi_team *team, tgi_worker *self)
+bool tgi_team_separate(struct tgi_team *team, tgi_worker *self)
 {
     const int own_cpu = sched_getcpu();
     if (!self) {
         atomic_store_explicit(&team->owner_cpu, own_cpu, memory_order_relaxed);
-        return;
+        return false;
     }
-    if (own_cpu >= 0 && !team->is_crowded && shares_cpu(team, self, own_cpu))
+    const bool is_shared = own_cpu >= 0 && !team->is_crowded &&
+                           shares_cpu(team, self, own_cpu);
+    if (is_shared)
         leave_cpus_of_others(team, self);
     atomic_store_explicit(&self->cpu, sched_getcpu(), memory_order_relaxed);
+    return is_shared;
 }
 
 #else
@@ -122,10 +125,11 @@ bool tgi_team_has_moved(const struct tgi_team *team)
     return false;
 }
 
-void tgi_team_separate(struct tgi_team *team, tgi_worker *self)
+bool tgi_team_separate(struct tgi_team *team, tgi_worker *self)
 {
     (void)team;
     (void)self;
+    return false;
 }
 
 #endif

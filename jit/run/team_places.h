@@ -35,7 +35,8 @@ static inline void tgi_team_note_owner(struct tgi_team *team)
 }
 
 /* After a wait that timed out: moves `self` from the CPU of a thread with a
-   lower number, if there is one without a thread. The owner, NULL, stays. */
-void tgi_team_separate(struct tgi_team *team, tgi_worker *self);
+   lower number, if there is one without a thread. The owner, NULL, stays. True
+   if it was there. */
+bool tgi_team_separate(struct tgi_team *team, tgi_worker *self);
 
 #endif /* TGI_TEAM_PLACES_H */

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/initial_exec_tls.h"
 #include "base/thread.h"
@@ -19,6 +20,10 @@ enum { MAX_TEAMS = 256, MAX_WORKERS = 2048 };
 /* On a virtual machine, spinning for less than 100 us made training on an idle
    machine slower. */
 enum { SPIN_NS = 100000 };
+
+/* Between restorations of the spin time. On a busy machine, threads may share a
+   CPU again and again. */
+enum { RESTORE_NS = 5000000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tgi_team teams[MAX_TEAMS];
@@ -64,11 +69,25 @@ static void note_preemption(struct tgi_team *team)
 #endif
 }
 
+/* Waits that timed out on one CPU say nothing about those to come, and a thread
+   that sleeps again would be woken there again. */
+static void restore_spins(struct tgi_team *team)
+{
+    const uint64_t now = tgi_clock_ns();
+    if (now - atomic_load_explicit(&team->restored_ns, memory_order_relaxed) <
+        RESTORE_NS)
+        return;
+    atomic_store_explicit(&team->restored_ns, now, memory_order_relaxed);
+    tgi_spin_restore(&team->at_barrier[team->is_crowded]);
+    tgi_spin_restore(&team->between_calls[team->is_crowded]);
+}
+
 /* After a wait that timed out: the thread is late anyway. */
 static void after_sleep(struct tgi_team *team)
 {
     note_preemption(team);
-    tgi_team_separate(team, own_worker);
+    if (tgi_team_separate(team, own_worker))
+        restore_spins(team);
 }
 
 uint32_t tgi_team_preemptions(void)

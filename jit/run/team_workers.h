@@ -55,6 +55,7 @@ struct tgi_team {
     bool is_crowded;       /* more threads than CPUs */
     _Atomic int owner_cpu; /* where the owner started the call, or -1 */
     _Atomic uint32_t n_preempted; /* preemptions that were noticed */
+    _Atomic uint64_t restored_ns; /* when a worker last restored the spins */
     /* By is_crowded. */
     tgi_spin at_barrier[2], between_calls[2];
     /* For the owner. */

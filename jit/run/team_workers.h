@@ -35,7 +35,7 @@ typedef struct tgi_worker {
     /* Advanced to start a call. In a cache line of its own. */
     _Alignas(TGI_CACHE_LINE_BYTES) tgi_wait_word go;
     int number; /* in the team, from 1 */
-    _Atomic int cpu; /* where it was after its last wait that timed out, or -1 */
+    _Atomic int cpu; /* after its last wait that timed out, or -1 */
     struct tgi_team *team;
     struct tgi_worker *released[TGI_WORKER_FAN_OUT];
     struct tgi_worker *next; /* of the team */

@@ -17,17 +17,17 @@
 enum {
     MIN_ALIGNED_EXTENT = 256, /* of a row whose stores are aligned */
     MIN_STORE_BYTES = 16,     /* of the narrowest non-temporal vector store */
-    /* Of the last-level cache: a result that is non-temporal where operands and
-       results fill the cache. Measured on Zen 5 with 32 MiB, calibrated to 8 MiB:
-       a stencil of 2048 x 2048 f32 takes 501 us instead of 767. */
+    /* Of the last-level cache: a result that is non-temporal where operands
+       and results fill the cache. Measured on Zen 5 with 32 MiB, calibrated to
+       8 MiB: a stencil of 2048 x 2048 f32 takes 501 us instead of 767. */
     MIN_RESULT_DIVISOR = 4,
     /* Cost of a body that runs with half the width where its stores straddle
        lines. */
     MAX_STRADDLING_COST = 24,
-    /* Prefetch distance. Hardware prefetchers stop at the end of a page. Measured
-       on Zen 5, scale, copy and axpy of 64 MiB: 256 to 1024 bytes take 1.00 to
-       1.10 times as long as hand-written loops, 2048 0.96 to 1.05, 4096 0.94 to
-       1.02. */
+    /* Prefetch distance. Hardware prefetchers stop at the end of a page.
+       Measured on Zen 5, scale, copy and axpy of 64 MiB: 512 and 1024 bytes
+       take 0.99 to 1.10 times as long as hand-written loops, 2048 0.96 to 1.05,
+       4096 0.94 to 1.02. */
     PREFETCH_BYTES = 4096
 };
 

@@ -4,10 +4,11 @@
  * on. The separate state CONTENDED lets an uncontended release skip the system
  * call. Other systems than Linux yield instead of blocking.
  *
- * An uncontended release is a plain store: an atomic exchange costs 6 ns, half of
- * what a lock adds to a bound call. A thread that makes the state CONTENDED
- * between the load and the store of a release may therefore sleep although the
- * lock is free. So threads sleep for a limited time, then look again.
+ * An uncontended release is a plain store: an atomic exchange takes half as long
+ * as all that a lock adds to a bound call. A thread that makes the state
+ * CONTENDED between the load and the store of a release may therefore sleep
+ * although the lock is free. So threads sleep for a limited time, then look
+ * again.
  */
 #include "base/lock.h"
 

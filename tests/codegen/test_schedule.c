@@ -191,7 +191,8 @@ Test(schedule, results_that_fill_the_cache_with_operands_are_non_temporal)
         const tgi_schedule *s = last_schedule(
             &fu, &c, wide_target(512, cases[i].last_level_bytes));
         cr_expect_eq(s->non_temporal_stores[0], cases[i].is_non_temporal,
-                     "cache of %lld bytes", (long long)cases[i].last_level_bytes);
+                     "cache of %lld bytes",
+                     (long long)cases[i].last_level_bytes);
         fuse_end(&fu);
     }
     check_nothing_is_alive();

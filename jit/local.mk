@@ -262,6 +262,8 @@ libtgjit_rt_la_SOURCES = \
 	jit/run/team.h \
 	jit/run/wait_word.c \
 	jit/run/wait_word.h \
+	jit/run/team_places.c \
+	jit/run/team_places.h \
 	jit/run/team_workers.c \
 	jit/run/team_workers.h
 libtgjit_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
@@ -279,6 +281,8 @@ libtgjit_aot_a_SOURCES = \
 	jit/run/team.h \
 	jit/run/wait_word.c \
 	jit/run/wait_word.h \
+	jit/run/team_places.c \
+	jit/run/team_places.h \
 	jit/run/team_workers.c \
 	jit/run/team_workers.h \
 	jit/run/work_share.c \
@@ -321,7 +325,9 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_access.c \
 	jit/llvm/emit/llvm_access.h \
 	jit/llvm/emit/llvm_cache_hints.c \
+	jit/llvm/emit/llvm_cast_index.c \
 	jit/llvm/emit/llvm_cache_hints.h \
+	jit/llvm/emit/llvm_cast_index.h \
 	jit/llvm/emit/llvm_check.c \
 	jit/llvm/emit/llvm_check.h \
 	jit/llvm/emit/llvm_constant_pool.c \

@@ -106,6 +106,7 @@ unit_tests = \
 	tests/api/test_training_threads \
 	tests/api/test_variable \
 	tests/api/test_vmap \
+	tests/codegen/test_cast_index \
 	tests/codegen/test_coalesce \
 	tests/codegen/test_code_cache \
 	tests/codegen/test_code_key \

@@ -6,6 +6,7 @@
  */
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_access.h"
+#include "llvm/emit/llvm_cast_index.h"
 #include "llvm/emit/llvm_check.h"
 #include "llvm/emit/llvm_constant_pool.h"
 #include "llvm/emit/llvm_debug.h"
@@ -156,6 +157,8 @@ static LLVMValueRef emit_cast(tgi_llvm_kernel *k, const tgi_inst *inst)
         const tgi_emitted in[] = {x, tgi_llvm_constant(k->e, inst->type, 0)};
         return tgi_emit_recipe_of(TGI_OP_NE, inst->type)(&k->e->base, in);
     }
+    if (tgi_llvm_is_cast_index(k, inst))
+        return tgi_llvm_cast_index(k, inst, x);
     return tgi_emit_cast(&k->e->base, inst->op, inst->type, inst->dtype, x);
 }
 

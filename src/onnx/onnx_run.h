@@ -84,7 +84,8 @@ void tgi_onnx_frame_set(tgi_onnx_frame *frame, tgi_onnx_id id, tg_value value);
 
 static inline bool tgi_onnx_is_float(tg_dtype dtype)
 {
-    return dtype == TG_F32 || dtype == TG_F64;
+    return dtype == TG_F32 || dtype == TG_F64 || dtype == TG_F16 ||
+           dtype == TG_BF16;
 }
 
 /* -- For builders ---------------------------------------------------------- */

@@ -687,6 +687,7 @@ script_tests = \
 	tests/scripts/check-readme.sh \
 	tests/scripts/check-repro.sh \
 	tests/scripts/check-schedules-doc.sh \
+	tests/scripts/check-tgjit-run.sh \
 	tests/scripts/check-training.sh \
 	tests/scripts/check-warm.sh
 

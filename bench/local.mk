@@ -114,6 +114,7 @@ EXTRA_DIST += \
 	bench/peers/data_loaders.py \
 	bench/peers/requirements.txt \
 	bench/peers/setup \
+	bench/peers/zoo.py \
 	$(bench_engine_programs)
 CLEANFILES += bench/data_loaders.inc bench/engine_programs.inc
 bench_to_string = sed 's/[\\"]/\\&/g; s/^/"/; s/$$/\\n"/'

@@ -615,13 +615,16 @@ onnx_sources = \
 	src/onnx/onnx_wire.h \
 	src/onnx/op_activation.c \
 	src/onnx/op_attention.c \
+	src/onnx/op_boxes.c \
 	src/onnx/op_constant.c \
 	src/onnx/op_control.c \
 	src/onnx/op_conv.c \
+	src/onnx/op_det.c \
 	src/onnx/op_elementwise.c \
 	src/onnx/op_index.c \
 	src/onnx/op_loss.c \
 	src/onnx/op_matmul.c \
+	src/onnx/op_ngrams.c \
 	src/onnx/op_norm.c \
 	src/onnx/op_pool.c \
 	src/onnx/op_quantise.c \

@@ -583,7 +583,8 @@ tests_random_sweep_conv_SOURCES = \
 if HAVE_ONNX
 unit_tests += \
 	tests/onnx/test_onnx \
-	tests/onnx/test_onnx_damage
+	tests/onnx/test_onnx_damage \
+	tests/onnx/test_onnx_zoo
 endif
 onnx_ldadd = libtgjit-onnx.la $(public_ldadd)
 tests_onnx_test_onnx_LDADD = $(onnx_ldadd)
@@ -596,6 +597,8 @@ tests_onnx_test_onnx_damage_SOURCES = \
 	tests/onnx/onnx_messages.h \
 	tests/onnx/onnx_models.h \
 	tests/onnx/test_onnx_damage.c
+tests_onnx_test_onnx_zoo_LDADD = $(onnx_ldadd)
+tests_onnx_test_onnx_zoo_SOURCES = tests/onnx/test_onnx_zoo.c
 
 # Run with its options by check-onnx.sh.
 if HAVE_ONNX
@@ -687,6 +690,7 @@ script_tests = \
 	tests/scripts/check-readme.sh \
 	tests/scripts/check-repro.sh \
 	tests/scripts/check-schedules-doc.sh \
+	tests/scripts/check-tgjit-run.sh \
 	tests/scripts/check-training.sh \
 	tests/scripts/check-warm.sh
 
@@ -800,6 +804,36 @@ EXTRA_DIST += \
 	tests/gradients/reductions.txt \
 	tests/gradients/shapes.txt \
 	tests/gradients/training.txt \
+	tests/onnx/make_zoo.py \
+	tests/onnx/zoo/gpt/model.onnx \
+	tests/onnx/zoo/gpt/test_data_set_0/input_0.pb \
+	tests/onnx/zoo/gpt/test_data_set_0/input_1.pb \
+	tests/onnx/zoo/gpt/test_data_set_0/input_2.pb \
+	tests/onnx/zoo/gpt/test_data_set_0/input_3.pb \
+	tests/onnx/zoo/gpt/test_data_set_0/input_4.pb \
+	tests/onnx/zoo/gpt/test_data_set_0/output_0.pb \
+	tests/onnx/zoo/gpt/test_data_set_0/output_1.pb \
+	tests/onnx/zoo/gpt/test_data_set_0/output_2.pb \
+	tests/onnx/zoo/gpt/test_data_set_0/output_3.pb \
+	tests/onnx/zoo/gpt/test_data_set_0/output_4.pb \
+	tests/onnx/zoo/gru_tagger/model.onnx \
+	tests/onnx/zoo/gru_tagger/test_data_set_0/input_0.pb \
+	tests/onnx/zoo/gru_tagger/test_data_set_0/output_0.pb \
+	tests/onnx/zoo/lenet/model.onnx \
+	tests/onnx/zoo/lenet/test_data_set_0/input_0.pb \
+	tests/onnx/zoo/lenet/test_data_set_0/output_0.pb \
+	tests/onnx/zoo/mlp/model.onnx \
+	tests/onnx/zoo/mlp/test_data_set_0/input_0.pb \
+	tests/onnx/zoo/mlp/test_data_set_0/output_0.pb \
+	tests/onnx/zoo/mobilenet_v2/model.onnx \
+	tests/onnx/zoo/mobilenet_v2/test_data_set_0/input_0.pb \
+	tests/onnx/zoo/mobilenet_v2/test_data_set_0/output_0.pb \
+	tests/onnx/zoo/resnet18/model.onnx \
+	tests/onnx/zoo/resnet18/test_data_set_0/input_0.pb \
+	tests/onnx/zoo/resnet18/test_data_set_0/output_0.pb \
+	tests/onnx/zoo/transformer/model.onnx \
+	tests/onnx/zoo/transformer/test_data_set_0/input_0.pb \
+	tests/onnx/zoo/transformer/test_data_set_0/output_0.pb \
 	tests/support/graphs.h \
 	tests/support/image_objects.h \
 	tests/support/instrument.h \

@@ -111,6 +111,7 @@ bench_engine_programs = \
 	bench/peers/worker.py
 EXTRA_DIST += \
 	bench/results/zen4.json \
+	bench/results/zen5.json \
 	bench/peers/data_loaders.py \
 	bench/peers/requirements.txt \
 	bench/peers/setup \

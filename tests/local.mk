@@ -19,6 +19,7 @@ unit_tests = \
 	tests/api/test_bundle \
 	tests/api/test_bundle_define \
 	tests/api/test_call \
+	tests/api/test_cancel \
 	tests/api/test_checkpoint \
 	tests/api/test_checks \
 	tests/api/test_checks_compiled \

@@ -222,6 +222,8 @@ libtgjit_core_la_SOURCES += \
 	jit/run/calibrate.c \
 	jit/run/kernel_timer.c \
 	jit/run/native.c \
+	jit/run/native_cancel.c \
+	jit/run/native_cancel.h \
 	jit/run/native_object.h \
 	jit/run/native_profile.c \
 	jit/run/native_profile.h \
@@ -361,6 +363,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_random.h \
 	jit/llvm/emit/llvm_register_transpose.c \
 	jit/llvm/emit/llvm_register_transpose.h \
+	jit/llvm/emit/llvm_cancel.c \
+	jit/llvm/emit/llvm_cancel.h \
 	jit/llvm/emit/llvm_stack.c \
 	jit/llvm/emit/llvm_stack.h \
 	jit/llvm/emit/llvm_store_forwarding.c \

@@ -41,6 +41,8 @@ libtgjit_core_la_SOURCES += \
 	src/base/atomic_file.h \
 	src/base/checked.c \
 	src/base/checked.h \
+	src/base/cancel.c \
+	src/base/cancel.h \
 	src/base/clock.h \
 	src/base/dtype.c \
 	src/base/dtype.def \

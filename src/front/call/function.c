@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/live.h"
 #include "base/settings.h"
 #include "base/versioned.h"
@@ -362,7 +363,8 @@ static tg_status trace_unlocked(tg_function *f, const tgi_args *spec,
     tg_status status =
         tgi_concrete_trace(f, spec, args, site, out_concrete);
     if (status && was_generalised && status != TG_ERROR_OUT_OF_MEMORY &&
-        status != TG_ERROR_RECURSION && status != TG_ERROR_LIMIT) {
+        status != TG_ERROR_RECURSION && status != TG_ERROR_LIMIT &&
+        !tgi_status_is_cancelled(status)) {
         status = tgi_concrete_trace(f, args, args, site, out_concrete);
         *out_fell_back = status == TG_OK;
     }
@@ -489,6 +491,8 @@ tg_concrete *tg_function_concrete_at(tg_function *function,
 {
     tgi_api_frame frame =
         tgi_api_enter(function ? function->ctx : NULL, "tg_function_concrete");
+    const tgi_cancel outer =
+        tgi_cancel_enter(function ? &function->ctx->cancel_word : NULL);
     tg_concrete *concrete = NULL;
     tgi_args args;
     if (!function) {
@@ -501,6 +505,7 @@ tg_concrete *tg_function_concrete_at(tg_function *function,
     }
     if (!concrete)
         tgi_error_locate(site, NULL);
+    tgi_cancel_leave(&outer);
     tgi_api_leave(frame);
     return concrete;
 }

@@ -13,7 +13,8 @@
 # TGJIT_TRY_MPI(PREFIX, MPI): looks for one of them; sets PREFIX_CFLAGS and
 # _LIBS, and tgjit_found.
 AC_DEFUN([TGJIT_TRY_MPI], [
-AS_CASE([$2], [openmpi], [mpi_module=ompi-c], [mpi_module=mpich])
+AS_CASE([$2], [openmpi], [mpi_module=ompi-c], [smpi], [mpi_module=simgrid],
+  [mpi_module=mpich])
 PKG_CHECK_MODULES([$1], [$mpi_module], [tgjit_found=yes], [tgjit_found=no])
 AS_IF([test "$tgjit_found" = yes],
   [# As system headers: warnings about them are not ours.

@@ -105,7 +105,8 @@ void tgi_mpi_combine(tg_dtype dtype, tgi_mpi_operation operation, void *out,
         [TG_I8] = combine_i8,   [TG_I16] = combine_i16, [TG_I32] = combine_i32,
         [TG_I64] = combine_i64, [TG_U8] = combine_u8,   [TG_U16] = combine_u16,
         [TG_U32] = combine_u32, [TG_U64] = combine_u64, [TG_F32] = combine_f32,
-        [TG_F64] = combine_f64, [TG_F16] = combine_f16, [TG_BF16] = combine_bf16,
+        [TG_F64] = combine_f64, [TG_F16] = combine_f16,
+        [TG_BF16] = combine_bf16,
     };
     functions[dtype](operation, out, a, b, count);
 }

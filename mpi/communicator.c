@@ -26,6 +26,8 @@ static bool await(MPI_Request *request, double timeout)
 {
     const double begin = MPI_Wtime();
     int error = MPI_SUCCESS, is_complete = 0;
+    if (*request == MPI_REQUEST_NULL)
+        return true;
     for (uint64_t n = 0; error == MPI_SUCCESS && !is_complete; n++) {
         if (timeout >= 0 && MPI_Wtime() - begin > timeout) {
             tg_host_fail("mpi_create: has waited %g s for the other ranks",
@@ -46,15 +48,21 @@ static bool find_minima(MPI_Comm comm, double timeout, const int64_t *mine,
                         int64_t *out_least, int n)
 {
     const size_t bytes = (size_t)n * sizeof(*mine);
-    MPI_Request request;
+    MPI_Request request = MPI_REQUEST_NULL;
     int64_t *memory = malloc(2 * bytes);
     if (!memory) {
         tg_host_fail("mpi_create: out of memory");
         return false;
     }
     memcpy(memory, mine, bytes);
-    if (MPI_Iallreduce(memory, memory + n, n, MPI_INT64_T, MPI_MIN, comm,
-                       &request) != MPI_SUCCESS) {
+#ifdef TGJIT_SMPI /* its MPI_Iallreduce is slow, and of one rank never ends */
+    const int error = MPI_Allreduce(memory, memory + n, n, MPI_INT64_T,
+                                    MPI_MIN, comm);
+#else
+    const int error = MPI_Iallreduce(memory, memory + n, n, MPI_INT64_T,
+                                     MPI_MIN, comm, &request);
+#endif
+    if (error != MPI_SUCCESS) {
         free(memory);
         tg_host_fail("mpi_create: MPI has failed");
         return false;
@@ -163,15 +171,17 @@ static bool options_agree(tg_mpi *m)
 
 static bool duplicate(tg_mpi *m, MPI_Comm comm)
 {
-    MPI_Request request;
-    bool succeeds = MPI_Comm_idup(comm, &m->comm, &request) == MPI_SUCCESS &&
-                    await(&request, m->timeout);
-    if (!succeeds)
-        m->comm = MPI_COMM_NULL;
-    else if (MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN) !=
-             MPI_SUCCESS)
-        succeeds = false;
-    return succeeds;
+    MPI_Request request = MPI_REQUEST_NULL;
+#ifdef TGJIT_SMPI /* has no MPI_Comm_idup */
+    const int error = MPI_Comm_dup(comm, &m->comm);
+#else
+    const int error = MPI_Comm_idup(comm, &m->comm, &request);
+#endif
+    if (error == MPI_SUCCESS && await(&request, m->timeout) &&
+        MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN) == MPI_SUCCESS)
+        return true;
+    m->comm = MPI_COMM_NULL;
+    return false;
 }
 
 static int64_t shards_of(const tg_mpi_options *options, int n_ranks)
@@ -212,9 +222,14 @@ static bool is_initialised(void)
     return begun && !ended;
 }
 
-/* True if this thread may call MPI; else an error. */
+/* True if this thread may call MPI; else an error. A simulated rank is a thread
+   of its own, of one process. */
 static bool may_call(bool *out_has_one_thread)
 {
+#ifdef TGJIT_SMPI
+    *out_has_one_thread = false;
+    return true;
+#else
     int level = MPI_THREAD_SINGLE, is_main = 0;
     MPI_Query_thread(&level);
     MPI_Is_thread_main(&is_main);
@@ -223,6 +238,7 @@ static bool may_call(bool *out_has_one_thread)
         tg_host_fail("mpi_create: this thread has not initialised MPI; "
                      "initialise it with MPI_THREAD_SERIALIZED");
     return !*out_has_one_thread || is_main;
+#endif
 }
 
 /* The memory of a tg_mpi; NULL and an error on failure. */

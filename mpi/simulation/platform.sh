@@ -2,8 +2,8 @@
 #
 # platform.sh - functions of the scripts that simulate with SMPI.
 #
-# The cluster: one link of 10 Gbit/s and 5 us to each host, a backbone that is no
-# bottleneck, hosts of 1e11 flop/s.
+# The cluster: one link of 10 Gbit/s and 5 us to each host, a backbone that is
+# no bottleneck, hosts of 1e11 flop/s.
 
 # build_simulated OUT SOURCE...: a program for smpirun, from the source folder.
 build_simulated()
@@ -13,8 +13,9 @@ build_simulated()
     smpicc -O2 -D_GNU_SOURCE -DTGJIT_SMPI -I. -Iinclude -Itests -o "$out" "$@"
 }
 
-# simulate RANKS FOLDER COMMAND...: runs it; computation takes the time that the
-# program says, a test for a message 1 us.
+# simulate RANKS FOLDER COMMAND...: runs it, for TGJIT_TEST_TIMEOUT seconds at
+# most; computation takes the time that the program says, a test for a message
+# 1 us.
 simulate()
 {
     n=$1
@@ -34,7 +35,8 @@ END
         echo "h$i" >>"$folder/hosts"
         i=$((i + 1))
     done
-    smpirun -np "$n" -platform "$folder/platform.xml" \
+    timeout -k 5 "${TGJIT_TEST_TIMEOUT:-120}" \
+        smpirun -np "$n" -platform "$folder/platform.xml" \
         -hostfile "$folder/hosts" --cfg=smpi/simulate-computation:no \
         --cfg=smpi/host-speed:100Gf --cfg=contexts/factory:thread \
         --cfg=smpi/privatization:dlopen --cfg=smpi/test:1e-6 \

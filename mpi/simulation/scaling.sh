@@ -3,7 +3,8 @@
 #
 # scaling.sh [FOLDER] - simulates the messages of a data-parallel training step
 # on 2 to 1024 hosts with SimGrid's SMPI (Debian: libsimgrid-dev) and prints the
-# table of docs/DISTRIBUTED.md. Run it in the source folder; it builds in FOLDER.
+# table of docs/DISTRIBUTED.md. Run it in the source folder; it builds in
+# FOLDER.
 #
 # The model: 2.5 million parameters (f32, 10 MB), 1e10 flops per shard, so 0.1 s
 # of computation, in 10 buckets.
@@ -22,7 +23,7 @@ build_simulated "$folder/scaling" mpi/simulation/scaling.c mpi/combine.c \
 echo '| hosts | compute (s) | without overlap (s) | speed-up | with overlap (s) | speed-up | alpha-beta model (s) |'
 echo '|---|---|---|---|---|---|---|'
 for n in ${MPI_SCALING_HOSTS:-2 4 8 16 32 64 128 256 512 1024}; do
-    simulate "$n" "$folder" --cfg=contexts/factory:raw \
+    TGJIT_TEST_TIMEOUT=3600 simulate "$n" "$folder" --cfg=contexts/factory:raw \
         "$folder/scaling" 10 10000000 10000000000 >"$folder/out" || exit 1
     # Twice (n - 1) / n of the array and 2 log2 n messages, per bucket.
     awk -v n="$n" '{

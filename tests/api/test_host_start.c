@@ -96,8 +96,8 @@ typedef struct case_of {
     const void *user;
 } case_of;
 
-/* The polls of a call, its first result; the second one has the bits of that of a
-   call without polls. */
+/* The polls of a call, its first result; the second one has the bits of that of
+   a call without polls. */
 static int64_t compare_calls(const char *jit, int threads, case_of polled,
                              case_of plain, int64_t rows, int64_t columns)
 {

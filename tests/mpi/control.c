@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * control.c - collectives in branches and loops, with gradients through them;
- * gradients of the collectives that collectives.c leaves out; halves. All values
- * are exact, so interpreted and compiled calls are held to the same numbers.
+ * gradients of the collectives that collectives.c leaves out; halves. All
+ * values are exact, so interpreted and compiled calls are held to the same
+ * numbers.
  */
 #include "mpi/ranks.h"
 

@@ -2,13 +2,13 @@
 /*
  * simulated_training.c - a data-parallel training step on simulated hosts, with
  * SimGrid's SMPI: traced, compiled and run by every rank, on one thread.
- * Computation takes the CPU time that it takes here (mpi/simulated_time.h). Weak
- * scaling: every rank has one shard of ROWS rows.
+ * Computation takes the CPU time that it takes here (mpi/simulated_time.h).
+ * Weak scaling: every rank has one shard of ROWS rows.
  *
  *     smpirun -np N ... simulated_training BUCKET_BYTES
  *
- * BUCKET_BYTES 0: that of tg_mpi_create. A bucket of all gradients has nothing to
- * overlap with. Rank 0 prints the ranks, the seconds of a step, and the CPU
+ * BUCKET_BYTES 0: that of tg_mpi_create. A bucket of all gradients has nothing
+ * to overlap with. Rank 0 prints the ranks, the seconds of a step, and the CPU
  * seconds of the same step on one rank, without messages.
  */
 #include <time.h>

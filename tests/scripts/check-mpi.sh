@@ -52,15 +52,17 @@ same()
     cmp "$1.first" "$1" || failed=1
 }
 
-# deadly MPI COMMAND...: three ranks, of which one is killed, under a launcher that
-# lets the others live; these end with status 0 and say so. The launcher of MPICH
-# sees a shell that lives, and its signals to the others are ignored.
+# deadly MPI COMMAND...: three ranks, of which one is killed, under a launcher
+# that lets the others live; these end with status 0 and say so. The launcher of
+# MPICH sees a shell that lives, and its signals to the others are ignored.
 deadly()
 {
     mpi=$1
     shift
     case $mpi in
-    openmpi) set -- --oversubscribe --bind-to none --enable-recovery -np 3 "$@" ;;
+    openmpi)
+        set -- --oversubscribe --bind-to none --enable-recovery -np 3 "$@"
+        ;;
     *) set -- -disable-auto-cleanup -np 3 sh -c "trap '' USR1; $*; exit 0" ;;
     esac
     mpirun=mpirun.$mpi

@@ -3,8 +3,8 @@
  * llvm_poll.h - polls inside of long work items and of loops (frame->poll,
  * entry_abi.h). All do nothing unless the program polls.
  *
- * A poll that is not wanted is a load and a branch that is never taken; one that
- * comes too early reads the clock. So polls are some microseconds apart.
+ * A poll that is not wanted is a load and a branch that is never taken; one
+ * that comes too early reads the clock. So polls are some microseconds apart.
  */
 #ifndef TGI_LLVM_POLL_H
 #define TGI_LLVM_POLL_H
@@ -13,7 +13,7 @@
 
 enum {
     /* Work between two polls. */
-    TGI_LLVM_POLLED_MICRO_KERNELS = 16, /* of a matmul: at most 0.4 MFLOP each */
+    TGI_LLVM_POLLED_MICRO_KERNELS = 16, /* of at most 0.4 MFLOP each */
     TGI_LLVM_POLLED_BLOCKS = 16,        /* of a reduction */
     TGI_LLVM_POLLED_ELEMENTS = 1 << 15, /* of a row */
     TGI_LLVM_POLLED_STEPS = 1024,       /* of a scan */

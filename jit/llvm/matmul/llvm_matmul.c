@@ -160,8 +160,8 @@ static void emit_micro_kernel(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
                          tgi_llvm_const_i64(k->program, height)));
 }
 
-/* Calls the micro-kernel function for n micro-kernels, with polls in between: the
-   function leaves the arguments of the next ones. */
+/* Calls the micro-kernel function for n micro-kernels, with polls in between:
+   the function leaves the arguments of the next ones. */
 static void emit_calls(tgi_llvm_kernel *k, const item *it, unsigned height,
                        LLVMValueRef n)
 {

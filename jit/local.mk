@@ -326,9 +326,11 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_aarch64.c \
 	jit/llvm/emit/llvm_access.c \
 	jit/llvm/emit/llvm_access.h \
+	jit/llvm/emit/llvm_byte_products.c \
+	jit/llvm/emit/llvm_byte_products.h \
 	jit/llvm/emit/llvm_cache_hints.c \
-	jit/llvm/emit/llvm_cast_index.c \
 	jit/llvm/emit/llvm_cache_hints.h \
+	jit/llvm/emit/llvm_cast_index.c \
 	jit/llvm/emit/llvm_cast_index.h \
 	jit/llvm/emit/llvm_check.c \
 	jit/llvm/emit/llvm_check.h \

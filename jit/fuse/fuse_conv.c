@@ -125,8 +125,8 @@ static int64_t count_points(const tgi_domain *domain, int n, int64_t max)
     return count;
 }
 
-/* Whether the filters are a variable that this graph does not write, with its axes
-   in another order: then a copy is memoised, and its panels. */
+/* Whether the filters are a variable that this graph does not write, with its
+   axes in another order: then a copy is memoised, and its panels. */
 static bool can_memoise(const tgi_fuse_state *s, const conv *c)
 {
     const int64_t bytes =

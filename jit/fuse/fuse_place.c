@@ -241,8 +241,9 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
 {
     tgi_fuse_kernel k = {
         .is_closed =
-            task->is_memoised || task->kind == TGI_TASK_CHECK || task->kind == TGI_TASK_HOST ||
-            task->kind == TGI_TASK_REGION || task->kind == TGI_TASK_PACK ||
+            task->is_memoised || task->kind == TGI_TASK_CHECK ||
+            task->kind == TGI_TASK_HOST || task->kind == TGI_TASK_REGION ||
+            task->kind == TGI_TASK_PACK ||
             task->kind == TGI_TASK_SCATTER || task->kind == TGI_TASK_SCAN ||
             (tgi_task_has_source(task) && !is_columns_matmul(task)),
         .has_reduction = task->kind == TGI_TASK_REDUCE,

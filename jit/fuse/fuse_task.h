@@ -169,8 +169,8 @@ tg_status tgi_fuse_add_task(tgi_fuse_state *s, const tgi_task *task);
    already. */
 bool tgi_fuse_packs_rhs(const tgi_fuse_state *s, tgi_ref ref);
 
-/* True if the filters of a convolution are a variable in another order, of which
-   a copy is memoised and then packed. */
+/* True if the filters of a convolution are a variable in another order, of
+   which a copy is memoised and then packed. */
 bool tgi_fuse_memoises_filters(const tgi_fuse_state *s, tgi_ref ref);
 tg_status tgi_fuse_add_matmul(tgi_fuse_state *s, tgi_ref ref);
 
@@ -179,8 +179,8 @@ tg_status tgi_fuse_add_matmul(tgi_fuse_state *s, tgi_ref ref);
 /* Maximum bytes of memoised panels. */
 enum { TGI_MAX_MEMO_BYTES = 64 << 20 };
 
-/* The parameter of the variable that an operand is a view of, or a memoised copy
-   of one, if this graph does not write it; else -1. */
+/* The parameter of the variable that an operand is a view of, or a memoised
+   copy of one, if this graph does not write it; else -1. */
 int64_t tgi_fuse_unwritten_variable(const tgi_fuse_state *s, tgi_ref ref);
 /* The same for a view in memory, which may be copied. */
 int64_t tgi_fuse_copied_variable(const tgi_fuse_state *s, tgi_ref ref);

@@ -151,9 +151,7 @@ static tg_status take_place(tgi_onnx_arena *arena,
         FAIL(TG_ERROR_FILE,
              "tensor '%s' has %zu bytes of data, but its dims are those of %zu",
              name, (size_t)place.bytes, bytes);
-    const bool is_float = array->dtype == TG_F32 || array->dtype == TG_F64 ||
-                          array->dtype == TG_F16 || array->dtype == TG_BF16;
-    if (out_offset && is_float) {
+    if (out_offset && tgi_onnx_is_float(array->dtype)) {
         *out_offset = (size_t)place.offset;
         return TG_OK;
     }

@@ -17,6 +17,12 @@ typedef struct tgi_onnx_array {
     const void *data;
 } tgi_onnx_array;
 
+static inline bool tgi_onnx_is_float(tg_dtype dtype)
+{
+    return dtype == TG_F32 || dtype == TG_F64 || dtype == TG_F16 ||
+           dtype == TG_BF16;
+}
+
 /* The dtype of a code of TensorProto.DataType; TG_DTYPE_NONE if there is none.
    The name of the code, "?" if there is none. */
 tg_dtype tgi_onnx_dtype(int32_t code);
@@ -30,9 +36,9 @@ typedef struct tgi_onnx_origin {
 
 /*
  * Checks the dims of a tensor against its data and converts it. The array
- * refers to the message where possible. `site` is for messages. If out_offset is
- * not NULL, floats may stay in the source: then `data` is NULL, and the elements
- * begin at *out_offset.
+ * refers to the message where possible. `site` is for messages. If out_offset
+ * is not NULL, floats may stay in the source: then `data` is NULL, and the
+ * elements begin at *out_offset.
  */
 TG_MUST_CHECK tg_status tgi_onnx_array_read(tgi_onnx_arena *arena,
                                             const Onnx__TensorProto *tensor,

@@ -18,8 +18,8 @@
 
 static bool is_weight(const tgi_onnx_body *body, const tgi_onnx_initial *x)
 {
-    return tgi_onnx_is_float(x->array.dtype) && x->array.rank > 0 && x->array.count > 0 &&
-           !(body->facts[x->id] & TGI_ONNX_NEEDED);
+    return tgi_onnx_is_float(x->array.dtype) && x->array.rank > 0 &&
+           x->array.count > 0 && !(body->facts[x->id] & TGI_ONNX_NEEDED);
 }
 
 /* Reads the elements of a variable from where the model has them. */

@@ -41,8 +41,8 @@ static bool read_pool(const tgi_onnx_call *c, pool *p)
     return !tgi_onnx_failed(c);
 }
 
-/* How often the gram of `length` items occurs in the first n columns of each row
-   of x. */
+/* How often the gram of `length` items occurs in the first n columns of each
+   row of x. */
 static tg_value count(const tgi_onnx_call *c, const pool *p, tg_value x,
                       const int64_t *gram, int64_t length, int64_t n)
 {

@@ -819,6 +819,7 @@ EXTRA_DIST += \
 	tests/op_matrix/functions.py \
 	tests/op_matrix/halves.py \
 	tests/op_matrix/halves.txt \
+	tests/op_matrix/halves_functions.txt \
 	tests/op_matrix/images.txt \
 	tests/op_matrix/networks.txt \
 	tests/op_matrix/order.txt \

@@ -24,6 +24,7 @@ bench_tgjit_bench_SOURCES = \
 	bench/case_gradients.c \
 	bench/case_grid.c \
 	bench/case_loops.c \
+	bench/case_ops.c \
 	bench/case_products.c \
 	bench/case_rows.c \
 	bench/cases.c \
@@ -53,6 +54,7 @@ bench_tgjit_bench_SOURCES = \
 	bench/main.c \
 	bench/measure.c \
 	bench/measure.h \
+	bench/ops.def \
 	bench/options.c \
 	bench/options.h \
 	bench/peers.h \
@@ -158,6 +160,7 @@ libtgjit_bench_plain_la_SOURCES = \
 	bench/plain_gradients.c \
 	bench/plain_grid.c \
 	bench/plain_loops.c \
+	bench/plain_ops.c \
 	bench/plain_pool.c \
 	bench/plain_products.c \
 	bench/plain_roof.c \

@@ -22,11 +22,20 @@ typedef struct means {
     geometric_mean speedup, c, library, scaling;
 } means;
 
+/* A case of one operation that plain C computes faster. */
+typedef struct slow_op {
+    char name[48];
+    double c_ratio;
+} slow_op;
+
+enum { MAX_SLOW_OPS = 256 };
+
 /* The heading of the lines so far. Tables are printed one at a time. */
 static struct {
     char section[48];
     means section_means, all_means;
-    size_t n_lines, n_behind, n_not_shown;
+    size_t n_lines, n_behind, n_not_shown, n_ops, n_slow_ops;
+    slow_op slow_ops[MAX_SLOW_OPS];
     bool has_colour;
 } screen;
 
@@ -202,6 +211,47 @@ static void print_failures(FILE *out, const row *rows, size_t n_rows)
                     rows[i].name, rows[i].why.text, reset());
 }
 
+/* -- Single operations ----------------------------------------------------- */
+
+static bool is_one_op(const row *r)
+{
+    return strncmp(r->case_name, "ops_", 4) == 0;
+}
+
+static void add_slow_op(const screen_line *line)
+{
+    if (!(line->c_ratio > tolerance) || screen.n_slow_ops == MAX_SLOW_OPS)
+        return;
+    slow_op *slow = &screen.slow_ops[screen.n_slow_ops++];
+    snprintf(slow->name, sizeof(slow->name), "%s", line->ours->case_name);
+    slow->c_ratio = line->c_ratio;
+}
+
+static int compare_slow_ops(const void *a, const void *b)
+{
+    const slow_op *p = a, *q = b;
+    return (p->c_ratio < q->c_ratio) - (p->c_ratio > q->c_ratio);
+}
+
+static void print_slow_ops(FILE *out)
+{
+    enum { PER_LINE = 4 };
+    if (!screen.n_ops)
+        return;
+    qsort(screen.slow_ops, screen.n_slow_ops, sizeof(slow_op),
+          compare_slow_ops);
+    fprintf(out,
+            "\n%zu of %zu operations are slower than a loop in plain C%s\n",
+            screen.n_slow_ops, screen.n_ops,
+            screen.n_slow_ops ? ", worst first:" : ".");
+    for (size_t i = 0; i < screen.n_slow_ops; i++)
+        fprintf(out, "  %-16.16s %s%5.2f%s%s", screen.slow_ops[i].name + 4,
+                code(COLOUR_BAD), screen.slow_ops[i].c_ratio, reset(),
+                i % PER_LINE == PER_LINE - 1 || i + 1 == screen.n_slow_ops
+                    ? "\n"
+                    : "");
+}
+
 static void size(FILE *out, const results *r, const row *rows, size_t n_rows)
 {
     const screen_line line = screen_line_of(rows, n_rows);
@@ -221,6 +271,10 @@ static void size(FILE *out, const results *r, const row *rows, size_t n_rows)
         screen.n_behind += !rows->is_overhead &&
                            fmax(line.c_ratio, line.library_ratio) > tolerance;
     }
+    if (line.c_ratio > 0 && is_one_op(rows)) {
+        screen.n_ops++;
+        add_slow_op(&line);
+    }
     if (line.profiled && rows->is_on_screen)
         print_profiled(out, &line);
     print_failures(out, rows, n_rows);
@@ -231,6 +285,7 @@ static void end(FILE *out, const results *r)
 {
     (void)r;
     finish_section(out);
+    print_slow_ops(out);
     if (screen.all_means.speedup.n + screen.all_means.c.n > 2) {
         fputc('\n', out);
         print_means(out, "All that compute, geometric mean", &screen.all_means);

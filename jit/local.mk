@@ -322,6 +322,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_access.h \
 	jit/llvm/emit/llvm_cache_hints.c \
 	jit/llvm/emit/llvm_cache_hints.h \
+	jit/llvm/emit/llvm_byte_products.c \
+	jit/llvm/emit/llvm_byte_products.h \
 	jit/llvm/emit/llvm_check.c \
 	jit/llvm/emit/llvm_check.h \
 	jit/llvm/emit/llvm_constant_pool.c \

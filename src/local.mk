@@ -121,6 +121,7 @@ libtgjit_core_la_SOURCES += \
 # -- src/recipe: what an operation computes for one element ------------------
 
 libtgjit_core_la_SOURCES += \
+	src/recipe/byte_products.h \
 	src/recipe/cost.c \
 	src/recipe/cost.h \
 	src/recipe/cost_node.c \

@@ -251,6 +251,8 @@ typedef struct tgi_reduction {
     uint8_t dtype;
     uint16_t phase;
     bool is_split, combines_blocks;
+    bool is_bytes; /* MATMUL of i32: the products of their four bytes, unsigned
+                      ones of value, signed ones of other (byte_products.h) */
     uint32_t value, other;
     tgi_ref node; /* its origin, or 0 */
 } tgi_reduction;

@@ -97,6 +97,8 @@ static bool find_operands(tgi_schedule *s)
     if (s->insts[uniform].varies) {
         uniform = r->other;
         varying = r->value;
+        if (r->is_bytes) /* the bytes of one are signed */
+            return false;
     }
     if (s->insts[uniform].varies || !s->insts[varying].varies)
         return false;

@@ -147,9 +147,10 @@ static int find_bound(const tgi_llvm_kernel *k, const tgi_inst *inst)
 }
 
 /*
- * MIN or MAX with a constant, which is not NaN: one comparison and selection,
- * which CPUs have as one instruction, gives x if that is NaN or equal. Only the
- * sign of a zero may then be wrong: that of max(-0, +0), to which +0 is added.
+ * MIN or MAX with a constant, which is not NaN: a comparison and selection,
+ * which CPUs have as one instruction, gives x if that is equal. Only the sign of
+ * a zero may then be wrong: that of max(-0, +0), to which +0 is added. NaN
+ * becomes the positive quiet one, as in the recipe.
  */
 static LLVMValueRef emit_bound(tgi_llvm_kernel *k, const tgi_inst *inst, int i)
 {
@@ -160,9 +161,13 @@ static LLVMValueRef emit_bound(tgi_llvm_kernel *k, const tgi_inst *inst, int i)
         inst->op == TGI_OP_MIN ? LLVMRealOLT : LLVMRealOGT;
     LLVMValueRef y =
         LLVMBuildSelect(k->b, LLVMBuildFCmp(k->b, order, c, x, ""), c, x, "");
-    return inst->op == TGI_OP_MAX && bound->bits == 0
-               ? LLVMBuildFAdd(k->b, y, c, "")
-               : y;
+    if (inst->op == TGI_OP_MAX && bound->bits == 0)
+        y = LLVMBuildFAdd(k->b, y, c, "");
+    const uint64_t nan =
+        inst->type == TG_F64 ? 0x7ff8000000000000 : 0x7fc00000;
+    return LLVMBuildSelect(
+        k->b, LLVMBuildFCmp(k->b, LLVMRealORD, x, x, ""), y,
+        tgi_llvm_constant(k->e, (tg_dtype)inst->type, nan), "");
 }
 
 static LLVMValueRef emit_op(tgi_llvm_kernel *k, const tgi_inst *inst)

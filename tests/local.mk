@@ -544,7 +544,7 @@ EXTRA_PROGRAMS = tests/fuzz-calls tests/fuzz-files tests/fuzz-graphs \
 	tests/fuzz-objects
 endif
 fuzz_cppflags = $(AM_CPPFLAGS) -DTGI_LIBFUZZER
-fuzz_cflags = $(AM_CFLAGS) -Wno-unused-function
+fuzz_cflags = $(AM_CFLAGS) -Wno-unused-function -Wno-unused-const-variable
 fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
 tests_fuzz_calls_CPPFLAGS = $(fuzz_cppflags)
 tests_fuzz_calls_CFLAGS = $(fuzz_cflags)

@@ -733,6 +733,27 @@ static void sums(tg_trace *t, const tg_value *in, void *user)
               tg_add(in[0], 1));
 }
 
+/* in[1] may be broadcast: its gradient is summed over the axes along which it
+   is, here none. */
+static void gradient_of_product(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value y = tg_mul(tg_mul(in[0], in[0]), in[1]);
+    tg_return(t, tg_gradient(tg_sum(y, TG_ALL_AXES), in[1]));
+}
+
+Test(fuse, reductions_of_axes_with_one_element_are_elementwise)
+{
+    fused fu;
+    const tg_spec any = F32(TG_UNKNOWN, TG_UNKNOWN);
+    fuse(&fu, gradient_of_product, SYMBOLS(64, 1000, 64, 1000), any, any);
+    cr_assert_eq(n_kernels(&fu), 1);
+    cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
+    cr_assert_eq(n_ops(&fu, TGI_OP_SUM), 0);
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
 Test(fuse, unknown_extents_are_named_and_ones_are_not_there)
 {
     tgi_strbuf text = {0};

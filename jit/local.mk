@@ -347,6 +347,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_lookup.h \
 	jit/llvm/emit/llvm_offsets.c \
 	jit/llvm/emit/llvm_offsets.h \
+	jit/llvm/emit/llvm_poll.c \
+	jit/llvm/emit/llvm_poll.h \
 	jit/llvm/emit/llvm_program.c \
 	jit/llvm/emit/llvm_program.h \
 	jit/llvm/emit/llvm_quirks.c \

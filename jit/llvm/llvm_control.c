@@ -11,6 +11,7 @@
 #include "llvm/emit/llvm_check.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_stack.h"
@@ -290,6 +291,7 @@ static void end_iteration(tgi_llvm_entry *n, const tgi_llvm_control *c,
     for (uint32_t i = 0; i < loops->n_moved; i++)
         LLVMBuildStore(n->k.b, moved[i],
                        table_entry(n, tgi_buffer_id_index(loops->to[i])));
+    tgi_llvm_poll_frame(program, n->k.function, n->frame, n->thread);
     LLVMBuildBr(n->k.b, c->head);
     LLVMPositionBuilderAtEnd(n->k.b, c->after);
 }

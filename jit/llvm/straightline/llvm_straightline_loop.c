@@ -16,6 +16,7 @@
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_stack.h"
 #include "llvm/emit/llvm_store_forwarding.h"
@@ -362,6 +363,25 @@ static void grow_stacks(const loop_emitter *e, LLVMValueRef slices,
     LLVMPositionBuilderAtEnd(e->b, next);
 }
 
+/* Polls once in some iterations; only thread 0 runs the loop. */
+static void poll(const loop_emitter *e, LLVMValueRef counter)
+{
+    if (!e->program->has_polls)
+        return;
+    LLVMValueRef zero = tgi_llvm_const_i64(e->program, 0);
+    LLVMValueRef rest = LLVMBuildAnd(
+        e->b, counter,
+        tgi_llvm_const_i64(e->program, TGI_LLVM_POLLED_ITERATIONS - 1), "");
+    LLVMBasicBlockRef now = add_block(e, "poll");
+    LLVMBasicBlockRef next = add_block(e, "steps");
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, rest, zero, ""), now,
+                    next);
+    LLVMPositionBuilderAtEnd(e->b, now);
+    tgi_llvm_poll_frame(e->program, e->group->function, e->group->frame, zero);
+    LLVMBuildBr(e->b, next);
+    LLVMPositionBuilderAtEnd(e->b, next);
+}
+
 /* Emits steps at + 1 … end - 1 as a loop with these phis. */
 static void emit_iterations(loop_emitter *e, size_t at, size_t end,
                             const phi_set *set, LLVMValueRef *values)
@@ -411,6 +431,7 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
         exit_at_limit(e, has_iterations, c, after);
     if (!tgi_stack_set_id_is_none(c->stack_set))
         grow_stacks(e, tgi_llvm_add(e->program, base, counter), c, after);
+    poll(e, counter);
     emit_steps(e, body, end);
 
     load_all(e, set, true, values);

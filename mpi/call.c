@@ -25,6 +25,8 @@ MPI_Datatype tgi_mpi_datatype(tg_dtype dtype)
     case TG_U64: return MPI_UINT64_T;
     case TG_F32: return MPI_FLOAT;
     case TG_F64: return MPI_DOUBLE;
+    case TG_F16:
+    case TG_BF16: return MPI_UINT16_T; /* to be moved, not reduced */
     default: return MPI_BYTE; /* bool */
     }
 }
@@ -148,7 +150,9 @@ static tgi_mpi_schedule *make_schedule(const tgi_mpi_call *call, bool *is_mpis)
     const tg_mpi *m = call->m;
     const size_t bytes = tg_dtype_bytes(call->dtype);
     const tgi_mpi_operation operation = tgi_mpi_operation_of(call->reduction);
-    const bool any_order = m->order == TG_REDUCE_ANY_ORDER;
+    /* MPI has no operations on halves. */
+    const bool any_order = m->order == TG_REDUCE_ANY_ORDER &&
+                           call->dtype != TG_F16 && call->dtype != TG_BF16;
     *is_mpis = false;
     switch (call->kind) {
     case TGI_MPI_SHIFT:

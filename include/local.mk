@@ -64,7 +64,7 @@ topicinclude_HEADERS += include/tgjit/fftw.h
 endif
 
 # Of libtgjit-mpi.
-if HAVE_MPI
+if HAVE_MPI_LIBRARY
 topicinclude_HEADERS += include/tgjit/mpi.h
 endif
 EXTRA_DIST += include/tgjit/mpi.h

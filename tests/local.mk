@@ -685,6 +685,7 @@ script_tests = \
 	tests/scripts/check-readme.sh \
 	tests/scripts/check-repro.sh \
 	tests/scripts/check-schedules-doc.sh \
+	tests/scripts/check-smpi.sh \
 	tests/scripts/check-training.sh \
 	tests/scripts/check-warm.sh
 
@@ -699,6 +700,7 @@ LONG_TESTS = \
 	tests/scripts/long-disk-cache.sh \
 	tests/scripts/long-files.sh \
 	tests/scripts/long-matmul.sh \
+	tests/scripts/long-mpi.sh \
 	tests/scripts/long-random-gradients.sh \
 	tests/scripts/long-random-graphs.sh \
 	tests/scripts/long-ulp.sh \

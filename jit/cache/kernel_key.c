@@ -102,6 +102,7 @@ static void put_reduction(tgi_strbuf *key, const tgi_reduction *reduction)
     put(key, reduction->phase);
     put(key, reduction->is_split);
     put(key, reduction->combines_blocks);
+    put(key, reduction->is_bytes);
     put(key, reduction->value);
     put(key, reduction->other);
 }

@@ -53,6 +53,23 @@ static tg_status add_map(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
     return tgi_fuse_add_task(s, &task);
 }
 
+/* The same for a copy of a variable that is not written. */
+static tg_status add_copy(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_buffer_id buffer = tgi_fuse_buffer_of(s, ref);
+    if (tgi_buffer_id_is_none(buffer))
+        return tg_error_last()->status;
+    TGI_TRY(add_map(s, ref, ref, none, false));
+    tgi_task *task = &s->tasks.data[s->tasks.n - 1];
+    const int64_t variable = tgi_fuse_copied_variable(s, ref);
+    task->is_memoised =
+        variable >= 0 &&
+        tgi_loops_buffer(s->loops, buffer)->place == TGI_PLACE_TEMP;
+    task->memo_param = (uint32_t)variable;
+    s->values[ref].is_memoised = task->is_memoised;
+    return TG_OK;
+}
+
 /* -- Parts ----------------------------------------------------------------- */
 
 /* Stores `value`, or its only element everywhere, into the part of `node`'s
@@ -517,6 +534,8 @@ static tg_status add_materialised(tgi_fuse_state *s, tgi_ref ref)
     default:
         return tgi_op_table[node->op].cls == TGI_OPCLASS_REDUCE
                    ? add_reduce(s, ref)
+               : s->values[ref].is_memoised
+                   ? add_copy(s, ref)
                    : add_map(s, ref, ref, none, false);
     }
 }

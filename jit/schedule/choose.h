@@ -128,5 +128,9 @@ bool tgi_schedule_choose_fission(const tgi_scheduler *r, tgi_schedule *s,
 /* Sets the elements of r->is_read, which are false. */
 void tgi_schedule_find_reads(const tgi_scheduler *r);
 void tgi_schedule_choose_stores(const tgi_scheduler *r, tgi_schedule *s);
+/* True if vectors as wide as cache lines straddle two lines in each store of a
+   kernel that is not bound by arithmetic, and rows are too short to align. */
+bool tgi_schedule_straddles_lines(const tgi_scheduler *r,
+                                  const tgi_schedule *s);
 
 #endif /* TGI_CHOOSE_H */

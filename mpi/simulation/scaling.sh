@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # scaling.sh [FOLDER] - simulates the messages of a data-parallel training step
-# on 2 to 512 hosts with SimGrid's SMPI (Debian: libsimgrid-dev) and prints the
+# on 2 to 1024 hosts with SimGrid's SMPI (Debian: libsimgrid-dev) and prints the
 # table of docs/DISTRIBUTED.md. Run it in the source folder; it builds in
 # FOLDER.
 #
@@ -22,7 +22,7 @@ build_simulated "$folder/scaling" mpi/simulation/scaling.c mpi/combine.c \
 
 echo '| hosts | compute (s) | without overlap (s) | speed-up | with overlap (s) | speed-up | alpha-beta model (s) |'
 echo '|---|---|---|---|---|---|---|'
-for n in ${MPI_SCALING_HOSTS:-2 4 8 16 32 64 128 256 512}; do
+for n in ${MPI_SCALING_HOSTS:-2 4 8 16 32 64 128 256 512 1024}; do
     TGJIT_TEST_TIMEOUT=3600 simulate "$n" "$folder" --cfg=contexts/factory:raw \
         "$folder/scaling" 10 10000000 10000000000 >"$folder/out" || exit 1
     # Twice (n - 1) / n of the array and 2 log2 n messages, per bucket.

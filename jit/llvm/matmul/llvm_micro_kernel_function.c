@@ -28,6 +28,7 @@
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
+#include "llvm/emit/llvm_byte_products.h"
 #include "llvm/matmul/llvm_matmul.h"
 #include "llvm/reduce/llvm_reduce.h"
 
@@ -155,8 +156,8 @@ static void emit_k_step(function_state *t, LLVMValueRef a, LLVMValueRef b)
             load_as(t, t->element, row_address(t, a, r, t->args[A_ROW_STRIDE]));
         const tgi_emitted in[] = {tgi_llvm_splat(k->e, element), b_row,
                                   t->acc[r]};
-        t->acc[r] = tgi_emit_step_of(TGI_OP_MATMUL,
-                                     tgi_llvm_matmul_dtype(k))(&k->e->base, in);
+        t->acc[r] = tgi_llvm_product_step(
+            k->e, tgi_schedule_matmul_reduction(k->schedule), in);
     }
 }
 
@@ -316,10 +317,12 @@ static LLVMTypeRef function_type(tgi_llvm_program *program)
 static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
 {
     char name[64];
-    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s",
+    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s%s",
              tgi_dtype_table[tgi_llvm_matmul_dtype(k)].name, height,
              k->e->lanes, tgi_llvm_vector_bits(k),
-             a_offset_table(k) >= 0 ? "_offsets" : "");
+             a_offset_table(k) >= 0 ? "_offsets" : "",
+             tgi_schedule_matmul_reduction(k->schedule)->is_bytes ? "_bytes"
+                                                                  : "");
     LLVMValueRef function = LLVMGetNamedFunction(k->e->module, name);
     if (function)
         return function;

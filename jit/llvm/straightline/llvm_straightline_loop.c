@@ -11,6 +11,7 @@
  */
 #include <string.h>
 
+#include "llvm/emit/llvm_cancel.h"
 #include "llvm/emit/llvm_check.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
@@ -363,6 +364,21 @@ static void grow_stacks(const loop_emitter *e, LLVMValueRef slices,
     LLVMPositionBuilderAtEnd(e->b, next);
 }
 
+/* Leaves the outermost loop if the call must end. */
+static void leave_if_cancelled(const loop_emitter *e, const tgi_control_flow *c,
+                               tgi_llvm_cancel cancel)
+{
+    LLVMValueRef frame = e->group->frame;
+    LLVMBasicBlockRef cancelled = add_block(e, "cancelled");
+    tgi_llvm_cancel_emit(e->program, e->group->function, frame, cancel, NULL,
+                         cancelled);
+    LLVMBasicBlockRef next = LLVMGetInsertBlock(e->b);
+    LLVMPositionBuilderAtEnd(e->b, cancelled);
+    tgi_llvm_failed_check_record(e->program, frame, c->cancel_check);
+    LLVMBuildBr(e->b, e->failed);
+    LLVMPositionBuilderAtEnd(e->b, next);
+}
+
 /* Polls once in some iterations; only thread 0 runs the loop. */
 static void poll(const loop_emitter *e, LLVMValueRef counter)
 {
@@ -394,6 +410,11 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
     LLVMValueRef base =
         c->has_base ? load_elements(e, tgi_buffer_id_index(c->base), 0, 1)
                     : zero;
+    const bool is_cancellable =
+        c->is_cancellable && e->program->can_be_cancelled;
+    tgi_llvm_cancel cancel = {NULL};
+    if (is_cancellable)
+        cancel = tgi_llvm_cancel_load(e->program, e->group->frame);
     load_all(e, set, false, values);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
     LLVMBasicBlockRef header = add_block(e, "iteration");
@@ -429,6 +450,8 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
     }
     if (c->is_limited)
         exit_at_limit(e, has_iterations, c, after);
+    if (is_cancellable)
+        leave_if_cancelled(e, c, cancel);
     if (!tgi_stack_set_id_is_none(c->stack_set))
         grow_stacks(e, tgi_llvm_add(e->program, base, counter), c, after);
     poll(e, counter);

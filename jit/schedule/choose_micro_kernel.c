@@ -171,10 +171,10 @@ static bool is_wide_enough(const tgi_scheduler *r, const tgi_schedule *s,
     const tgi_dim m = s->loops->extent[s->matmul.row_axis];
     if (prefetches(s))
         return r->target->unit_bits < s->vector_bits ||
-               nr_registers(s, nr) > 1;
-    return (tgi_dim_is_known(m) && m <= MAX_UNSPLIT_ROWS &&
-                             tgi_schedule_has_enough_items(s, m, nr) &&
-                             !tgi_schedule_has_enough_items(s, m, 2 * nr));
+               tgi_schedule_nr_registers(s, nr) > 1;
+    return tgi_dim_is_known(m) && m <= MAX_UNSPLIT_ROWS &&
+           tgi_schedule_has_enough_items(s, m, nr) &&
+           !tgi_schedule_has_enough_items(s, m, 2 * nr);
 }
 
 /*

@@ -8,10 +8,13 @@ dist_doc_DATA += \
 	docs/AHEAD_OF_TIME.md \
 	docs/ARCHITECTURE.md \
 	docs/CACHE.md \
+	docs/COOKBOOK.md \
 	docs/DATASETS.md \
 	docs/DEBUGGING.md \
 	docs/DISTRIBUTED.md \
 	docs/FILES.md \
+	docs/FROM_JAX.md \
+	docs/FROM_NUMPY.md \
 	docs/FROM_TENSORFLOW.md \
 	docs/GLOSSARY.md \
 	docs/GRADIENTS.md \
@@ -25,13 +28,15 @@ dist_doc_DATA += \
 	docs/SCHEDULES.md \
 	docs/STYLE.md \
 	docs/TRAINING.md \
+	docs/TUTORIAL.md \
 	docs/VARIABLES.md
 
 dist_man_MANS = \
 	docs/man/tgjit-bench.1 \
 	docs/man/tgjit-cache.1 \
 	docs/man/tgjit-inspect.1 \
-	docs/man/tgjit.3
+	docs/man/tgjit.3 \
+	docs/man/tgjit.7
 if HAVE_ONNX
 dist_man_MANS += docs/man/tgjit-run.1
 endif
@@ -77,16 +82,27 @@ docs_ops_table_LDADD = libtgjit-core.la
 update-ops-doc: docs/ops_table
 	docs/ops_table >$(top_srcdir)/docs/OPS.md
 
-# Pastes the programs of examples/from_tensorflow and their output into the page;
-# tests/scripts/check-from-tensorflow.sh compares them.
+# Pastes programs of examples/ and their output into pages;
+# tests/scripts/check-pasted.sh compares them.
 EXTRA_DIST += docs/paste_examples.awk
-.PHONY: update-from-tensorflow
-update-from-tensorflow:
-	$(AWK) -v docs=$(top_srcdir)/docs \
-		-f $(top_srcdir)/docs/paste_examples.awk \
-		$(top_srcdir)/docs/FROM_TENSORFLOW.md >from-tensorflow.tmp
-	cp from-tensorflow.tmp $(top_srcdir)/docs/FROM_TENSORFLOW.md
-	rm -f from-tensorflow.tmp
+.PHONY: update-pasted
+update-pasted:
+	for page in COOKBOOK FROM_TENSORFLOW TUTORIAL; do \
+	    $(AWK) -v docs=$(top_srcdir)/docs \
+	        -f $(top_srcdir)/docs/paste_examples.awk \
+	        $(top_srcdir)/docs/$$page.md >pasted.tmp && \
+	    cp pasted.tmp $(top_srcdir)/docs/$$page.md || exit 1; \
+	done
+	rm -f pasted.tmp
+
+# Measures the programs of examples/cookbook for the table of docs/COOKBOOK.md.
+EXTRA_DIST += docs/cookbook_times.sh
+.PHONY: update-cookbook
+update-cookbook: $(recipes) update-pasted
+	$(top_srcdir)/docs/cookbook_times.sh $(top_srcdir)/docs/COOKBOOK.md \
+	    $(recipes) >cookbook.tmp
+	cp cookbook.tmp $(top_srcdir)/docs/COOKBOOK.md
+	rm -f cookbook.tmp
 
 # Prints docs/PERFORMANCE.md from bench/results;
 # tests/scripts/check-performance-doc.sh compares the two.
@@ -97,3 +113,13 @@ update-performance-doc: bench/tgjit-bench
 		$(top_srcdir)/bench/results >performance-doc.tmp
 	cp performance-doc.tmp $(top_srcdir)/docs/PERFORMANCE.md
 	rm -f performance-doc.tmp
+
+# Draws docs/speed.svg, the picture of README.md, from a result file.
+EXTRA_DIST += \
+	docs/speed.svg \
+	docs/speed_picture.awk
+speed_results = $(top_srcdir)/bench/results/zen5.json
+.PHONY: update-speed-picture
+update-speed-picture:
+	$(AWK) -f $(top_srcdir)/docs/speed_picture.awk $(speed_results) \
+	    >$(top_srcdir)/docs/speed.svg

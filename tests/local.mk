@@ -653,9 +653,9 @@ script_tests = \
 	tests/scripts/check-bench-page.sh \
 	tests/scripts/check-cache.sh \
 	tests/scripts/check-conv.sh \
+	tests/scripts/check-docs.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
-	tests/scripts/check-from-tensorflow.sh \
 	tests/scripts/check-from-tensorflow-python.sh \
 	tests/scripts/check-gdb.sh \
 	tests/scripts/check-headers.sh \
@@ -674,6 +674,7 @@ script_tests = \
 	tests/scripts/check-onnx-doc.sh \
 	tests/scripts/check-ops-doc.sh \
 	tests/scripts/check-peers.sh \
+	tests/scripts/check-pasted.sh \
 	tests/scripts/check-perf.sh \
 	tests/scripts/check-performance-doc.sh \
 	tests/scripts/check-profile.sh \

@@ -3,7 +3,7 @@
  * 01_shared_counter.c - two functions share a counter. Both capture the
  * variable: it reaches their callbacks as `user`.
  */
-#include "check.h"
+#include "../check.h"
 
 static void increment(tg_trace *t, const tg_value *in, void *user)
 {

@@ -4,7 +4,7 @@
  * signature declares a layer and a batch of any size: one trace serves all
  * layers of these shapes and all batches.
  */
-#include "check.h"
+#include "../check.h"
 
 TG_DEFINE_BUNDLE(layer, weights, bias)
 

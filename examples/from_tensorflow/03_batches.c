@@ -3,7 +3,7 @@
  * 03_batches.c - the batches of a dataset pass through two functions.
  * The last batch is short; the second trace serves every batch size.
  */
-#include "check.h"
+#include "../check.h"
 
 /* Subtracts the mean of the batch. */
 static void centre(tg_trace *t, const tg_value *in, void *user)

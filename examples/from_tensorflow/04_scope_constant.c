@@ -3,7 +3,7 @@
  * 04_scope_constant.c - a normalisation constant shared by name. Both functions
  * ask for "norm/scale"; the first trace creates it, the second one finds it.
  */
-#include "check.h"
+#include "../check.h"
 
 static tg_variable *scale_of(tg_context *ctx)
 {

@@ -3,7 +3,7 @@
  * 05_shared_first_layer.c - two models have one first layer and different
  * second layers. The scope decides which weights a layer gets.
  */
-#include "check.h"
+#include "../check.h"
 
 /* relu(x * weights), with the weights of the given scope. */
 static tg_value dense(tg_context *ctx, const char *scope, tg_value x,

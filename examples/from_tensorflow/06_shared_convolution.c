@@ -3,7 +3,7 @@
  * 06_shared_convolution.c - two functions of images share the filters that
  * extract features; any number of images has one trace.
  */
-#include "check.h"
+#include "../check.h"
 
 static tg_value features(tg_value images, tg_variable *filters)
 {

@@ -3,7 +3,7 @@
  * 07_scalar_signature.c - a function declared over one f32 scalar is fed with
  * the value of a variable. The variable itself does not match the signature.
  */
-#include "check.h"
+#include "../check.h"
 
 static void square_plus_one(tg_trace *t, const tg_value *in, void *user)
 {

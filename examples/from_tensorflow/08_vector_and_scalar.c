@@ -3,7 +3,7 @@
  * 08_vector_and_scalar.c - a vector and a scalar argument, filled from two
  * variables. The signature leaves the length open: vectors of any length match.
  */
-#include "check.h"
+#include "../check.h"
 
 static void scaled_sum(tg_trace *t, const tg_value *in, void *user)
 {

@@ -4,7 +4,7 @@
  * struct; its variable is live: assigning it changes the next call, which is
  * not traced again.
  */
-#include "check.h"
+#include "../check.h"
 
 typedef struct model {
     tg_variable *slope;

@@ -4,7 +4,7 @@
  * number is data, not part of the signature: another value is not another
  * trace. With TG_STATIC it is.
  */
-#include "check.h"
+#include "../check.h"
 
 static void power_sum(tg_trace *t, const tg_value *in, void *user)
 {

@@ -3,7 +3,7 @@
  * 11_host_function.c - an ordinary C function over a plain array, called from
  * inside a traced function. It runs once per call, in the order of effects.
  */
-#include "check.h"
+#include "../check.h"
 
 /* Length of the longest rising run; knows nothing of the library. */
 static int64_t longest_rise(const float *x, int64_t n)

@@ -3,7 +3,7 @@
  * 12_dataset_pairs.c - the elements of a dataset have two components, features
  * and a label. Both are arguments of a function.
  */
-#include "check.h"
+#include "../check.h"
 
 static void error_of(tg_trace *t, const tg_value *in, void *user)
 {

@@ -4,7 +4,7 @@
  * takes the gradient and updates the variable. The first trace creates it; the
  * function owns it.
  */
-#include "check.h"
+#include "../check.h"
 
 static void approach(tg_trace *t, const tg_value *in, void *user)
 {

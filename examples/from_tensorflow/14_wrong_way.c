@@ -3,7 +3,7 @@
  * 14_wrong_way.c - two wrong ways to write the previous program, and their
  * errors. 13_gradient_inside.c is the right way.
  */
-#include "check.h"
+#include "../check.h"
 
 /* Wrong: the variable takes its shape from the argument, but it is created only
    once, and a vector of another length is traced anew. */

@@ -4,7 +4,7 @@
  * it. One trace of each serves every variable of that dtype and shape, and
  * changes the one it is given.
  */
-#include "check.h"
+#include "../check.h"
 
 static void deposit(tg_trace *t, const tg_value *in, void *user)
 {

@@ -3,8 +3,8 @@
 #
 # The program in README.md is the one that is compiled and run: its C block
 # equals the part of examples/readme.c between the markers. It compiles without
-# warnings as C and, if there is a compiler, as C++17; so do the other C blocks
-# of the documentation, each of which is a translation unit.
+# warnings as C and, if there is a compiler, as C++17. The other C blocks of the
+# documentation compile too.
 
 in_readme()
 {
@@ -36,7 +36,9 @@ compile()
 {
     file=$1
     shift
-    "$@" -Wall -Wextra -Werror -fsyntax-only -I"$srcdir/include" - || {
+    compiler=$1
+    shift
+    $compiler -Wall -Wextra -Werror "$@" -fsyntax-only -I"$srcdir/include" - || {
         echo "failed: $file: $*"
         failed=1
     }
@@ -47,27 +49,59 @@ compile README.md $CC -std=gnu11 -x c <"$srcdir/examples/readme.c"
 if test -n "$CXX17"; then
     compile README.md $CXX17 -std=c++17 -x c++ <"$srcdir/examples/readme.c"
 fi
-# Block number $2 of a page.
+# Block number $2 of a page, as a translation unit. A comment before it, such as
+# <!-- c: DECLARATIONS within(PARAMETERS) -->, says what it needs: declarations,
+# and that it is the body of a function.
 block()
 {
-    ${AWK:-awk} -v wanted="$2" '/^```$/ { on = 0 } on && n == wanted
-                                /^```c$/ { on = 1; n++ }' "$1"
+    ${AWK:-awk} -v wanted="$2" '
+        /^```$/ && on {
+            if (n == wanted && is_body)
+                print "}"
+            on = 0
+            context = ""
+        }
+        on && n == wanted
+        /^<!-- c: .* -->$/ {
+            context = $0
+            sub(/^<!-- c: /, "", context)
+            sub(/ -->$/, "", context)
+        }
+        /^```c$/ {
+            on = 1
+            n++
+            is_body = match(context, /within\(.*\)$/)
+            if (n == wanted) {
+                print "#include <stdio.h>\n#include <tgjit.h>"
+                print is_body ? substr(context, 1, RSTART - 1) : context
+                header = "void block" substr(context, RSTART + 6)
+                if (is_body)
+                    print header ";\n" header "\n{"
+            }
+        }' "$1"
 }
-mpi_page=
-test -z "$MPI_CFLAGS" || mpi_page=DISTRIBUTED
-for page in PROFILING VARIABLES TRAINING $mpi_page; do
-    flags=
-    test "$page" != DISTRIBUTED || flags=$MPI_CFLAGS
+
+for doc in "$srcdir"/docs/*.md; do
+    page=${doc##*/}
+    case $page in
+    COOKBOOK.md | FROM_TENSORFLOW.md | TUTORIAL.md) continue ;; # check-pasted.sh
+    esac
+    flags='-Wno-unused -Wno-unused-result'
+    if test "$page" = DISTRIBUTED.md; then
+        test -n "$MPI_CFLAGS" || continue
+        flags="$flags $MPI_CFLAGS"
+    fi
     n=1
-    while test -n "$(block "$srcdir/docs/$page.md" $n)"; do
-        block "$srcdir/docs/$page.md" $n >check-readme.out
-        compile "docs/$page.md, block $n" $CC -std=gnu11 $flags -x c \
+    while block "$doc" $n >check-readme.out; test -s check-readme.out; do
+        compile "docs/$page, block $n" $CC -std=gnu11 -x c $flags \
             <check-readme.out
-        if test -n "$CXX17"; then
-            compile "docs/$page.md, block $n" $CXX17 -std=c++17 $flags \
-                -x c++ \
+        # These pages are for both languages.
+        case $CXX17,$page in
+        ?*,PROFILING.md | ?*,VARIABLES.md | ?*,TRAINING.md | ?*,DISTRIBUTED.md)
+            compile "docs/$page, block $n" $CXX17 -std=c++17 -x c++ $flags \
                 <check-readme.out
-        fi
+            ;;
+        esac
         n=$((n + 1))
     done
 done

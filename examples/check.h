@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * check.h - error handling of these examples: print the library's message and
- * stop. A status of 0 is TG_OK, so a call is checked by check(!tg_call(...)).
+ * check.h - error handling of the examples in folders: print the library's message
+ * and stop. A status of 0 is TG_OK, so a call is checked by check(!tg_call(...)).
  */
 #ifndef CHECK_H
 #define CHECK_H

@@ -41,6 +41,8 @@ libtgjit_core_la_SOURCES += \
 	src/base/atomic_file.h \
 	src/base/checked.c \
 	src/base/checked.h \
+	src/base/cancel.c \
+	src/base/cancel.h \
 	src/base/clock.h \
 	src/base/dtype.c \
 	src/base/dtype.def \
@@ -121,6 +123,7 @@ libtgjit_core_la_SOURCES += \
 # -- src/recipe: what an operation computes for one element ------------------
 
 libtgjit_core_la_SOURCES += \
+	src/recipe/byte_products.h \
 	src/recipe/cost.c \
 	src/recipe/cost.h \
 	src/recipe/cost_node.c \
@@ -615,13 +618,16 @@ onnx_sources = \
 	src/onnx/onnx_wire.h \
 	src/onnx/op_activation.c \
 	src/onnx/op_attention.c \
+	src/onnx/op_boxes.c \
 	src/onnx/op_constant.c \
 	src/onnx/op_control.c \
 	src/onnx/op_conv.c \
+	src/onnx/op_det.c \
 	src/onnx/op_elementwise.c \
 	src/onnx/op_index.c \
 	src/onnx/op_loss.c \
 	src/onnx/op_matmul.c \
+	src/onnx/op_ngrams.c \
 	src/onnx/op_norm.c \
 	src/onnx/op_pool.c \
 	src/onnx/op_quantise.c \

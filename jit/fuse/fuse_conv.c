@@ -19,7 +19,9 @@ enum {
     /* Filters are not packed if they have at most so many bytes, or if there
        are fewer windows. */
     MAX_UNPACKED_BYTES = 128 << 10,
-    MIN_PACK_WINDOWS = 128
+    MIN_PACK_WINDOWS = 128,
+    MIN_MEMO_WINDOWS = 4, /* the same for panels that are memoised */
+    MIN_MEMO_ELEMENTS = 4096
 };
 
 typedef struct conv {
@@ -123,18 +125,40 @@ static int64_t count_points(const tgi_domain *domain, int n, int64_t max)
     return count;
 }
 
+/* Whether the filters are a variable that this graph does not write, with its
+   axes in another order: then a copy is memoised, and its panels. */
+static bool can_memoise(const tgi_fuse_state *s, const conv *c)
+{
+    const int64_t bytes =
+        tgi_dtype_bytes((tg_dtype)tgi_fuse_dtype(s, c->node));
+    tgi_domain all = tgi_domain_of(s, c->w);
+    const int64_t count = count_points(&all, all.n, TGI_MAX_MEMO_BYTES);
+    for (int axis = 0; axis < c->n_batch; axis++)
+        if (tgi_fuse_extent(s, c->w, axis) != 1)
+            return false;
+    return tgi_graph_node(s->graph, c->w)->op != TGI_OP_READ &&
+           tgi_fuse_storage_root(s, c->w) == c->w && !s->bound_params &&
+           count >= MIN_MEMO_ELEMENTS && count <= TGI_MAX_MEMO_BYTES / bytes &&
+           tgi_fuse_copied_variable(s, c->w) >= 0;
+}
+
 static bool should_pack(const tgi_fuse_state *s, const conv *c)
 {
     const int64_t bytes =
         tgi_dtype_bytes((tg_dtype)tgi_fuse_dtype(s, c->node));
     const tgi_dim filters = tgi_fuse_extent(s, c->w, c->rank - 1);
     const int64_t k = count_points(&c->inner, c->inner.n, INT32_MAX);
-    return bytes >= 4 && k > 1 &&
+    const int64_t windows =
+        count_points(&c->outer, c->outer.n - 1, INT32_MAX);
+    if (bytes < 4 || k <= 1)
+        return false;
+    if (tgi_dim_is_known(filters) && filters < TGI_PANEL_ROW_BYTES / bytes)
+        return false;
+    if (windows >= MIN_MEMO_WINDOWS && can_memoise(s, c))
+        return true;
+    return windows >= MIN_PACK_WINDOWS &&
            (!tgi_dim_is_known(filters) ||
-            (filters >= TGI_PANEL_ROW_BYTES / bytes &&
-             k > MAX_UNPACKED_BYTES / bytes / filters)) &&
-           count_points(&c->outer, c->outer.n - 1, INT32_MAX) >=
-               MIN_PACK_WINDOWS;
+            k > MAX_UNPACKED_BYTES / bytes / filters);
 }
 
 static tg_status pack_filters(tgi_fuse_state *s, const conv *c,
@@ -174,7 +198,7 @@ static tg_status pack_filters(tgi_fuse_state *s, const conv *c,
     return tgi_fuse_add_task(s, &task);
 }
 
-tg_status tgi_fuse_add_conv(tgi_fuse_state *s, tgi_ref ref)
+static conv conv_of(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     conv c = {.node = ref,
@@ -185,6 +209,18 @@ tg_status tgi_fuse_add_conv(tgi_fuse_state *s, tgi_ref ref)
     c.n_batch = (int)c.attr->n_batch;
     c.n_spatial = c.rank - c.n_batch - 2;
     find_loops(s, &c);
+    return c;
+}
+
+bool tgi_fuse_memoises_filters(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const conv c = conv_of(s, ref);
+    return should_pack(s, &c) && can_memoise(s, &c);
+}
+
+tg_status tgi_fuse_add_conv(tgi_fuse_state *s, tgi_ref ref)
+{
+    const conv c = conv_of(s, ref);
     tgi_task task = {.kind = TGI_TASK_REDUCE,
                      .node = ref,
                      .outer = c.outer,

@@ -213,6 +213,18 @@ static tg_status store_value(tgi_loop_builder *b, const tgi_fuse_kernel *k,
 
 /* -- Tasks ----------------------------------------------------------------- */
 
+/* The kernel runs only if the variable has changed. */
+static tg_status memoise(tgi_loop_builder *b, const tgi_task *task)
+{
+    if (!task->is_memoised)
+        return TG_OK;
+    tgi_loops *program = b->state->loops;
+    b->loops->memo = tgi_memo_id_from(program->memo_params.n);
+    return tgi_vec_push(&program->memo_params, task->memo_param)
+               ? TG_OK
+               : tgi_error_memory();
+}
+
 static tg_status build_map(tgi_loop_builder *b, const tgi_fuse_kernel *k,
                            tgi_task *task)
 {
@@ -221,15 +233,17 @@ static tg_status build_map(tgi_loop_builder *b, const tgi_fuse_kernel *k,
         return tg_error_last()->status;
     /* Without reductions, all axes are of one kind. */
     int level = k->has_reduction ? task->level : TGI_LEVEL_INNER;
-    return is_store_needed(b->state, task)
-               ? store_value(b, k, task, task->map.inst, level)
-               : TG_OK;
+    if (!is_store_needed(b->state, task))
+        return TG_OK;
+    TGI_TRY(store_value(b, k, task, task->map.inst, level));
+    return memoise(b, task);
 }
 
 static tg_status add_reduction(tgi_loop_builder *b, tgi_task *task,
                                tgi_reduction reduction)
 {
     reduction.op = task->reduce.op;
+    reduction.is_bytes = task->reduce.is_bytes && !reduction.combines_blocks;
     reduction.node = task->node;
     reduction.phase = b->phase;
     reduction.dtype = b->loops->insts.data[reduction.value].dtype;
@@ -260,13 +274,7 @@ static tg_status build_pack(tgi_loop_builder *b, const tgi_task *task)
         return tg_error_last()->status;
     TGI_TRY(add_store(b, inst, &access, TGI_LEVEL_INNER,
                       tgi_task_origin(task)));
-    if (!task->pack.is_memoised)
-        return TG_OK;
-    tgi_loops *program = b->state->loops;
-    b->loops->memo = tgi_memo_id_from(program->memo_params.n);
-    return tgi_vec_push(&program->memo_params, task->pack.memo_param)
-               ? TG_OK
-               : tgi_error_memory();
+    return memoise(b, task);
 }
 
 static tg_status build_reduction(tgi_loop_builder *b, const tgi_fuse_kernel *k,

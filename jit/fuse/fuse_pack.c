@@ -9,19 +9,37 @@
 #include "fuse/fuse_task.h"
 #include "fuse/fuse_value.h"
 
-int64_t tgi_fuse_unwritten_variable(const tgi_fuse_state *s, tgi_ref ref)
+static bool is_view(const tgi_node *node)
+{
+    return node->op == TGI_OP_TRANSPOSE || node->op == TGI_OP_SLICE;
+}
+
+int64_t tgi_fuse_copied_variable(const tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
-    while (s->values[ref].class == TGI_VALUE_INLINED) {
-        if (node->op != TGI_OP_TRANSPOSE && node->op != TGI_OP_SLICE)
-            return -1;
+    while (is_view(node)) {
         ref = tgi_fuse_resolve(s, node->inputs[0]);
         node = tgi_graph_node(s->graph, ref);
     }
-    if (s->values[ref].class != TGI_VALUE_INPUT || node->op != TGI_OP_READ)
+    if (node->op != TGI_OP_READ)
         return -1;
     const size_t param = tgi_fuse_param(s, node->inputs[0]);
     return s->graph->params.data[param].is_written ? -1 : (int64_t)param;
+}
+
+int64_t tgi_fuse_unwritten_variable(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_fuse_value *value = &s->values[ref];
+    while (value->class == TGI_VALUE_INLINED) {
+        const tgi_node *node = tgi_graph_node(s->graph, ref);
+        if (!is_view(node))
+            return -1;
+        ref = tgi_fuse_resolve(s, node->inputs[0]);
+        value = &s->values[ref];
+    }
+    return value->class == TGI_VALUE_INPUT || value->is_memoised
+               ? tgi_fuse_copied_variable(s, ref)
+               : -1;
 }
 
 bool tgi_fuse_set_copy_buffer(tgi_fuse_state *s, tgi_task *task, tgi_dim size)
@@ -64,7 +82,7 @@ bool tgi_fuse_set_panels(tgi_fuse_state *s, tgi_task *task)
     if (variable < 0 || s->bound_params || columns > 0 ||
         !tgi_dim_is_known(all) || all > TGI_MAX_MEMO_BYTES / bytes)
         return true;
-    task->pack.is_memoised = true;
-    task->pack.memo_param = (uint32_t)variable;
+    task->is_memoised = true;
+    task->memo_param = (uint32_t)variable;
     return true;
 }

@@ -241,8 +241,9 @@ static tg_status open_kernel(tgi_fuse_state *s, const tgi_task *task)
 {
     tgi_fuse_kernel k = {
         .is_closed =
-            task->kind == TGI_TASK_CHECK || task->kind == TGI_TASK_HOST ||
-            task->kind == TGI_TASK_REGION || task->kind == TGI_TASK_PACK ||
+            task->is_memoised || task->kind == TGI_TASK_CHECK ||
+            task->kind == TGI_TASK_HOST || task->kind == TGI_TASK_REGION ||
+            task->kind == TGI_TASK_PACK ||
             task->kind == TGI_TASK_SCATTER || task->kind == TGI_TASK_SCAN ||
             (tgi_task_has_source(task) && !is_columns_matmul(task)),
         .has_reduction = task->kind == TGI_TASK_REDUCE,
@@ -369,7 +370,8 @@ static bool can_join(tgi_fuse_state *s, tgi_fuse_kernel_id number,
 {
     position p = *out_position = try_join(s, number, task);
     const tgi_fuse_kernel *k = tgi_fuse_kernel_at(s, number);
-    if (!p.is_possible || !tgi_fuse_can_access_variables(s, number, task))
+    if (!p.is_possible || task->is_memoised ||
+        !tgi_fuse_can_access_variables(s, number, task))
         return false;
     if (p.adds_inner)
         return have_mergeable_inner(s, number, task);

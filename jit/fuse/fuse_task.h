@@ -46,6 +46,7 @@ typedef struct tgi_task_map {
 
 typedef struct tgi_task_reduce {
     uint8_t op;             /* that of tgi_reduction */
+    bool is_bytes;          /* likewise */
     tgi_task_source source; /* replaces `value` */
     tgi_expr_root rhs;      /* MATMUL: the second operand, unless packed */
     tgi_task_source packed; /* MATMUL: replaces `rhs` */
@@ -55,8 +56,6 @@ typedef struct tgi_task_reduce {
 
 typedef struct tgi_task_pack {
     uint32_t panel_width; /* of the stored panels */
-    bool is_memoised;     /* depends only on … */
-    uint32_t memo_param;  /* … this parameter, a variable */
 } tgi_task_pack;
 
 typedef struct tgi_task_scatter {
@@ -90,6 +89,9 @@ typedef struct tgi_task {
     tgi_fuse_kernel_id kernel;
     uint16_t phase;
     uint8_t level; /* tgi_level: INNER or POINT */
+
+    bool is_memoised;    /* MAP, PACK: depends only on … */
+    uint32_t memo_param; /* … this parameter, a variable */
 
     tgi_task_target target; /* not CHECK, HOST, REGION */
     union {
@@ -166,6 +168,10 @@ tg_status tgi_fuse_add_task(tgi_fuse_state *s, const tgi_task *task);
 /* True if the second operand of a matmul is packed, unless it is in memory
    already. */
 bool tgi_fuse_packs_rhs(const tgi_fuse_state *s, tgi_ref ref);
+
+/* True if the filters of a convolution are a variable in another order, of
+   which a copy is memoised and then packed. */
+bool tgi_fuse_memoises_filters(const tgi_fuse_state *s, tgi_ref ref);
 tg_status tgi_fuse_add_matmul(tgi_fuse_state *s, tgi_ref ref);
 
 /* -- fuse_pack.c -- */
@@ -173,9 +179,11 @@ tg_status tgi_fuse_add_matmul(tgi_fuse_state *s, tgi_ref ref);
 /* Maximum bytes of memoised panels. */
 enum { TGI_MAX_MEMO_BYTES = 64 << 20 };
 
-/* The parameter of the variable that an operand is a view of, if this graph
-   does not write it; else -1. */
+/* The parameter of the variable that an operand is a view of, or a memoised
+   copy of one, if this graph does not write it; else -1. */
 int64_t tgi_fuse_unwritten_variable(const tgi_fuse_state *s, tgi_ref ref);
+/* The same for a view in memory, which may be copied. */
+int64_t tgi_fuse_copied_variable(const tgi_fuse_state *s, tgi_ref ref);
 /* Gives a task that stores its value a buffer of matrices of `size` elements,
    one per point of the outer axes but the last. False when out of memory
    (recorded). */

@@ -53,6 +53,23 @@ static tg_status add_map(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
     return tgi_fuse_add_task(s, &task);
 }
 
+/* The same for a copy of a variable that is not written. */
+static tg_status add_copy(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_buffer_id buffer = tgi_fuse_buffer_of(s, ref);
+    if (tgi_buffer_id_is_none(buffer))
+        return tg_error_last()->status;
+    TGI_TRY(add_map(s, ref, ref, none, false));
+    tgi_task *task = &s->tasks.data[s->tasks.n - 1];
+    const int64_t variable = tgi_fuse_copied_variable(s, ref);
+    task->is_memoised =
+        variable >= 0 &&
+        tgi_loops_buffer(s->loops, buffer)->place == TGI_PLACE_TEMP;
+    task->memo_param = (uint32_t)variable;
+    s->values[ref].is_memoised = task->is_memoised;
+    return TG_OK;
+}
+
 /* -- Parts ----------------------------------------------------------------- */
 
 /* Stores `value`, or its only element everywhere, into the part of `node`'s
@@ -428,6 +445,16 @@ static int count_groups(int rank, const tgi_dim *extent, uint64_t mask)
     return groups;
 }
 
+/* True if all reduced axes have one element, so that the result is the operand:
+   the gradients of broadcasts of unknown extents reduce many such axes. */
+static bool reduces_nothing(int rank, const tgi_dim *extent, uint64_t mask)
+{
+    bool is_one = true;
+    for (int axis = 0; axis < rank; axis++)
+        is_one &= !(mask >> axis & 1) || extent[axis] == 1;
+    return is_one;
+}
+
 static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -443,6 +470,8 @@ static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
     }
 
     uint64_t mask = ((const tgi_attr_axes *)node->attr)->mask;
+    if (reduces_nothing(rank, extent, mask))
+        return add_map(s, ref, in, none, false);
     int first_of_run = rank;
     while (first_of_run > 0 && mask >> (first_of_run - 1) & 1)
         first_of_run--;
@@ -517,6 +546,8 @@ static tg_status add_materialised(tgi_fuse_state *s, tgi_ref ref)
     default:
         return tgi_op_table[node->op].cls == TGI_OPCLASS_REDUCE
                    ? add_reduce(s, ref)
+               : s->values[ref].is_memoised
+                   ? add_copy(s, ref)
                    : add_map(s, ref, ref, none, false);
     }
 }

@@ -31,6 +31,8 @@ typedef struct tgi_fuse_value {
     bool must_store;      /* a user needs it dense */
     bool prefers_memory;  /* its elements are reread: materialise it unless it
                              is a view */
+    bool is_memoised;     /* MATERIALISED: as a copy of a variable that is not
+                             written, if its buffer is temporary */
     bool is_read;         /* MATERIALISED: loaded by another kernel … */
     bool is_read_local;   /* … or by a later phase of its own */
     tgi_cost node_cost;   /* of its op alone */

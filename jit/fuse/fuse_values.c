@@ -457,6 +457,8 @@ static void visit_value(tgi_fuse_state *s, tgi_ref ref)
         add_use(s, node->inputs[0], ref, 0)->prefers_memory = true;
         add_use(s, node->inputs[1], ref, 1);
         add_dense_use(s, tgi_fuse_storage_root(s, node->inputs[1]), ref);
+        s->values[tgi_fuse_resolve(s, node->inputs[1])].is_memoised |=
+            tgi_fuse_memoises_filters(s, ref);
         break;
     case TGI_OP_SCATTER:
         add_scatter_uses(s, ref);

@@ -49,6 +49,12 @@ static bool arrive(struct tgi_team *team)
             1 <
         n_threads)
         return false;
+    /* For all threads: they may only leave the call together. */
+    tgi_frame *frame = team->frame;
+    if (frame->cancel_word &&
+        atomic_load_explicit(frame->cancel_word, memory_order_relaxed) !=
+            frame->cancel_seen)
+        (void)frame->must_end(frame, TGI_CANCEL_AT_BARRIER);
     /* Reset before the release: the next barrier may start then. */
     atomic_store_explicit(&team->n_arrived, 0, memory_order_relaxed);
     tgi_wait_word_advance(&team->passed);

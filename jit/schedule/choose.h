@@ -91,6 +91,9 @@ bool tgi_schedule_has_enough_items(const tgi_schedule *s, int64_t rows,
 
 /* -- choose_micro_kernel.c -- */
 
+/* Registers of a vector of nr lanes of a matmul. */
+unsigned tgi_schedule_nr_registers(const tgi_schedule *s, unsigned nr);
+
 /* Sets mr, nr and the bytes that are prefetched. */
 void tgi_schedule_choose_micro_kernel(const tgi_scheduler *r, tgi_schedule *s);
 

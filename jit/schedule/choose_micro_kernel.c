@@ -90,8 +90,7 @@ static unsigned accumulator_quarters(const tgi_schedule *s)
     return matmul_bytes(s) == 8 ? ACC_QUARTERS_I64 : ACC_QUARTERS_I32;
 }
 
-/* Registers of a vector of nr lanes. */
-static unsigned nr_registers(const tgi_schedule *s, unsigned nr)
+unsigned tgi_schedule_nr_registers(const tgi_schedule *s, unsigned nr)
 {
     return (nr * matmul_bytes(s) * 8 + s->vector_bits - 1) / s->vector_bits;
 }
@@ -112,7 +111,7 @@ static unsigned equal_mr(const tgi_scheduler *r, const tgi_schedule *s,
                          unsigned nr, unsigned max)
 {
     const tgi_dim m = s->loops->extent[s->matmul.row_axis];
-    const unsigned width = nr_registers(s, nr);
+    const unsigned width = tgi_schedule_nr_registers(s, nr);
     const unsigned min = width == 1 ? MIN_ACCUMULATORS_1 : MIN_ACCUMULATORS;
     if (m > (int64_t)max * MAX_EQUAL_TILES && !reads_b_from_l1(r, s, nr))
         return 0;
@@ -128,7 +127,8 @@ static unsigned equal_mr(const tgi_scheduler *r, const tgi_schedule *s,
 static unsigned choose_mr(const tgi_scheduler *r, const tgi_schedule *s,
                           unsigned nr, unsigned max)
 {
-    const unsigned n = r->target->n_registers, width = nr_registers(s, nr);
+    const unsigned n = r->target->n_registers;
+    const unsigned width = tgi_schedule_nr_registers(s, nr);
     const unsigned accumulators = n * accumulator_quarters(s) / 4;
     if (max > accumulators / width)
         max = accumulators / width;
@@ -171,10 +171,10 @@ static bool is_wide_enough(const tgi_scheduler *r, const tgi_schedule *s,
     const tgi_dim m = s->loops->extent[s->matmul.row_axis];
     if (prefetches(s))
         return r->target->unit_bits < s->vector_bits ||
-               nr_registers(s, nr) > 1;
-    return (tgi_dim_is_known(m) && m <= MAX_UNSPLIT_ROWS &&
-                             tgi_schedule_has_enough_items(s, m, nr) &&
-                             !tgi_schedule_has_enough_items(s, m, 2 * nr));
+               tgi_schedule_nr_registers(s, nr) > 1;
+    return tgi_dim_is_known(m) && m <= MAX_UNSPLIT_ROWS &&
+           tgi_schedule_has_enough_items(s, m, nr) &&
+           !tgi_schedule_has_enough_items(s, m, 2 * nr);
 }
 
 /*
@@ -196,7 +196,7 @@ void tgi_schedule_choose_micro_kernel(const tgi_scheduler *r, tgi_schedule *s)
             continue;
         const unsigned nr = limit_nr(s, bytes);
         const unsigned mr = choose_mr(r, s, nr, max);
-        const unsigned width = nr_registers(s, nr);
+        const unsigned width = tgi_schedule_nr_registers(s, nr);
         const unsigned fmas = mr * width, loads = mr + width;
         if (best_fmas &&
             100 * fmas * best_loads <= MIN_GAIN * best_fmas * loads)

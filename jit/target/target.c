@@ -89,7 +89,7 @@ static tgi_isa cpu_isa(const char *cpu)
         const char *name;
         tgi_isa isa;
     } cpus[] = {
-#define CPU(id, name, isa) {name, TGI_ISA_##isa},
+#define CPU(id, name, isa, products) {name, TGI_ISA_##isa},
 #include "target/cpu.def"
 #undef CPU
     };

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "onnx_file.h"
+#include "onnx_wire.h"
 
 /* -- Element types --------------------------------------------------------- */
 
@@ -124,10 +124,47 @@ static tg_status take_bytes(tgi_onnx_arena *arena, const void *data,
     return TG_OK;
 }
 
+tg_status tgi_onnx_array_fetch(tgi_onnx_arena *arena, tgi_onnx_source *source,
+                               size_t offset, tgi_onnx_array *array)
+{
+    const size_t bytes = array->count * tg_dtype_bytes(array->dtype);
+    unsigned char *data = tgi_onnx_alloc_bytes(arena, bytes + 1);
+    if (!data)
+        return TG_ERROR_OUT_OF_MEMORY;
+    array->data = data;
+    return tgi_onnx_source_read(source, offset, bytes, data);
+}
+
+/* The elements are in the source, at the place that is in raw_data. */
+static tg_status take_place(tgi_onnx_arena *arena,
+                            const Onnx__TensorProto *tensor, const char *name,
+                            tgi_onnx_source *source, tg_site site,
+                            tgi_onnx_array *array, size_t *out_offset)
+{
+    tgi_onnx_place place;
+    const size_t bytes = array->count * tg_dtype_bytes(array->dtype);
+    if (tensor->raw_data.len != sizeof(place))
+        FAIL(TG_ERROR_FILE, "tensor '%s': its data is damaged", name);
+    memcpy(&place, tensor->raw_data.data, sizeof(place));
+    if (bytes != place.bytes || bytes > source->bytes ||
+        place.offset > source->bytes - bytes)
+        FAIL(TG_ERROR_FILE,
+             "tensor '%s' has %zu bytes of data, but its dims are those of %zu",
+             name, (size_t)place.bytes, bytes);
+    if (out_offset && tgi_onnx_is_float(array->dtype)) {
+        *out_offset = (size_t)place.offset;
+        return TG_OK;
+    }
+    const tg_status status =
+        tgi_onnx_array_fetch(arena, source, (size_t)place.offset, array);
+    return status ? status
+                  : take_bytes(arena, array->data, bytes, name, site, array);
+}
+
 tg_status tgi_onnx_array_read(tgi_onnx_arena *arena,
                               const Onnx__TensorProto *tensor,
-                              const char *folder, tg_site site,
-                              tgi_onnx_array *out_array)
+                              const tgi_onnx_origin *origin, tg_site site,
+                              tgi_onnx_array *out_array, size_t *out_offset)
 {
     const char *name = tensor->name ? tensor->name : "";
     const int32_t code = tensor->has_data_type ? tensor->data_type : 0;
@@ -145,15 +182,19 @@ tg_status tgi_onnx_array_read(tgi_onnx_arena *arena,
             ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) {
         const void *data;
         size_t bytes = out_array->count * tg_dtype_bytes(out_array->dtype);
-        status = tgi_onnx_file_external(arena, tensor, folder, site, bytes,
-                                        &data);
+        status = tgi_onnx_file_external(arena, tensor,
+                                        origin ? origin->folder : NULL, site,
+                                        bytes, &data);
         return status ? status
                       : take_bytes(arena, data, bytes, name, site, out_array);
     }
-    return tensor->has_raw_data
-               ? take_bytes(arena, tensor->raw_data.data, tensor->raw_data.len,
-                            name, site, out_array)
-               : read_field(arena, tensor, name, site, out_array);
+    if (!tensor->has_raw_data)
+        return read_field(arena, tensor, name, site, out_array);
+    return origin && origin->source
+               ? take_place(arena, tensor, name, origin->source, site,
+                            out_array, out_offset)
+               : take_bytes(arena, tensor->raw_data.data, tensor->raw_data.len,
+                            name, site, out_array);
 }
 
 tg_status tgi_onnx_array_copy(tgi_onnx_arena *arena, tg_dtype dtype, int rank,

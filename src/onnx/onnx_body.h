@@ -31,6 +31,7 @@ typedef struct tgi_onnx_node {
 typedef struct tgi_onnx_initial {
     tgi_onnx_id id;
     tgi_onnx_array array;
+    size_t offset;         /* in the source, while array.data is NULL */
     tg_variable *variable; /* NULL: a constant */
 } tgi_onnx_initial;
 

@@ -14,7 +14,7 @@
 
 tgi_onnx_extent tgi_onnx_extent_of(int64_t dim)
 {
-    return (tgi_onnx_extent){dim, !tg_dim_is_known(dim)};
+    return (tgi_onnx_extent){.n = dim, .is_symbol = !tg_dim_is_known(dim)};
 }
 
 /* A value of those extents. */
@@ -59,16 +59,15 @@ bool tgi_onnx_extent_mul(tgi_onnx_extent a, tgi_onnx_extent b, tg_site site,
                        out);
 }
 
-bool tgi_onnx_extent_add(tgi_onnx_extent a, tgi_onnx_extent b, tg_site site,
-                         tgi_onnx_extent *out)
+static int64_t base_of(tgi_onnx_extent e)
 {
-    *out = is_number(a, 0) ? b : a;
-    if (is_number(a, 0) || is_number(b, 0))
-        return true;
-    if (!a.is_symbol && !b.is_symbol) {
-        out->is_symbol = false;
-        return !__builtin_add_overflow(a.n, b.n, &out->n);
-    }
+    return e.base ? e.base : e.n;
+}
+
+/* The sum of extents of which at least one is a symbol. */
+static bool add_symbol(tgi_onnx_extent a, tgi_onnx_extent b, tg_site site,
+                       tgi_onnx_extent *out)
+{
     if (!b.is_symbol && b.n < 0)
         return take_extent(tg_slice_at(TG_IN(of_extents(1, &a.n, site)), 0,
                                        -b.n, TG_END, 1, site),
@@ -80,14 +79,37 @@ bool tgi_onnx_extent_add(tgi_onnx_extent a, tgi_onnx_extent b, tg_site site,
     return take_extent(tg_concat_at(0, parts, 2, site), out);
 }
 
+bool tgi_onnx_extent_add(tgi_onnx_extent a, tgi_onnx_extent b, tg_site site,
+                         tgi_onnx_extent *out)
+{
+    *out = is_number(a, 0) ? b : a;
+    if (is_number(a, 0) || is_number(b, 0))
+        return true;
+    if (!a.is_symbol && !b.is_symbol) {
+        out->is_symbol = false;
+        return !__builtin_add_overflow(a.n, b.n, &out->n);
+    }
+    if (!add_symbol(a, b, site, out))
+        return false;
+    const tgi_onnx_extent symbol = a.is_symbol ? a : b;
+    const tgi_onnx_extent number = a.is_symbol ? b : a;
+    if (number.is_symbol || number.n < 0 || !out->is_symbol)
+        return true; /* a difference is not below 0 */
+    out->base = base_of(symbol);
+    return !__builtin_add_overflow(symbol.offset, number.n, &out->offset);
+}
+
 bool tgi_onnx_extent_sub(tgi_onnx_extent a, tgi_onnx_extent b, tg_site site,
                          tgi_onnx_extent *out)
 {
     if (!b.is_symbol)
         return !__builtin_sub_overflow(0, b.n, &b.n) &&
                tgi_onnx_extent_add(a, b, site, out);
-    *out = (tgi_onnx_extent){0, false};
-    return a.is_symbol && a.n == b.n;
+    *out = (tgi_onnx_extent){0};
+    if (a.is_symbol && a.n == b.n)
+        return true;
+    out->n = a.offset - b.offset;
+    return a.is_symbol && base_of(a) == base_of(b);
 }
 
 bool tgi_onnx_extent_div(tgi_onnx_extent a, tgi_onnx_extent b, tg_site site,
@@ -280,7 +302,7 @@ static bool compute_product(const tgi_onnx_call *c)
     tgi_onnx_extents x;
     if (!tgi_onnx_try_extents(c, 0, &x) || x.rank != 1)
         return false;
-    tgi_onnx_extent all = {1, false};
+    tgi_onnx_extent all = {.n = 1};
     for (size_t i = 0; i < x.n; i++)
         if (!tgi_onnx_extent_mul(all, x.e[i], c->site, &all))
             return false;

@@ -24,27 +24,21 @@ static tg_status cannot(const char *action, const char *path, tg_site site)
                         action, path, strerror_r(reason, buf, sizeof(buf)));
 }
 
-/* Reads `bytes` bytes from `offset` on into new memory. Closes the file. */
-static tg_status read_and_close(tgi_onnx_arena *arena, int file,
-                                const char *path, tg_site site, off_t offset,
-                                size_t bytes, const void **out_data)
+static tg_status read_at(int file, const char *path, tg_site site,
+                         size_t offset, size_t bytes, unsigned char *data)
 {
-    unsigned char *data = tgi_onnx_alloc(arena, bytes + 1, 1);
-    tg_status status = data ? TG_OK : TG_ERROR_OUT_OF_MEMORY;
-    for (size_t done = 0; !status && done < bytes;) {
+    for (size_t done = 0; done < bytes;) {
         const ssize_t n =
-            pread(file, data + done, bytes - done, offset + (off_t)done);
+            pread(file, data + done, bytes - done, (off_t)(offset + done));
         if (n > 0)
             done += (size_t)n;
         else if (n == 0)
-            status = tg_error_set(NULL, TG_ERROR_FILE, site,
-                                  "%.600s has become shorter", path);
+            return tg_error_set(NULL, TG_ERROR_FILE, site,
+                                "%.600s has become shorter", path);
         else if (errno != EINTR)
-            status = cannot("read", path, site);
+            return cannot("read", path, site);
     }
-    close(file);
-    *out_data = data;
-    return status;
+    return TG_OK;
 }
 
 /* The size of an open file, which is closed on failure. */
@@ -65,19 +59,69 @@ static tg_status regular_size(int file, const char *path, tg_site site,
     return status;
 }
 
-tg_status tgi_onnx_file_read(tgi_onnx_arena *arena, const char *path,
-                             const unsigned char **out_data, size_t *out_bytes)
+/* -- Sources --------------------------------------------------------------- */
+
+enum { WINDOW_BYTES = 1 << 16 };
+
+tgi_onnx_source tgi_onnx_source_memory(const char *path, const void *data,
+                                       size_t bytes)
 {
-    const void *data = NULL;
+    return (tgi_onnx_source){.path = path,
+                             .window = data,
+                             .to = bytes,
+                             .bytes = bytes,
+                             .file = -1};
+}
+
+tg_status tgi_onnx_source_open(tgi_onnx_source *source, const char *path)
+{
+    size_t bytes;
+    *source = tgi_onnx_source_memory(path, NULL, 0);
     const int file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (file < 0)
         return cannot("open", path, NO_SITE);
-    tg_status status = regular_size(file, path, NO_SITE, out_bytes);
-    if (!status)
-        status = read_and_close(arena, file, path, NO_SITE, 0, *out_bytes,
-                                &data);
-    *out_data = data;
-    return status;
+    const tg_status status = regular_size(file, path, NO_SITE, &bytes);
+    if (status)
+        return status;
+    source->file = file;
+    source->bytes = bytes;
+    source->buffer = malloc(WINDOW_BYTES);
+    source->window = source->buffer;
+    return source->buffer ? TG_OK
+                          : tg_error_set(NULL, TG_ERROR_OUT_OF_MEMORY, NO_SITE,
+                                         "out of memory");
+}
+
+void tgi_onnx_source_close(tgi_onnx_source *source)
+{
+    if (source->file >= 0)
+        close(source->file);
+    free(source->buffer);
+    source->file = -1;
+    source->buffer = NULL;
+}
+
+tg_status tgi_onnx_source_read(tgi_onnx_source *source, size_t offset,
+                               size_t bytes, void *out_data)
+{
+    if (source->file >= 0)
+        return read_at(source->file, source->path, NO_SITE, offset, bytes,
+                       out_data);
+    if (bytes)
+        memcpy(out_data, source->window + offset, bytes);
+    return TG_OK;
+}
+
+tg_status tgi_onnx_source_move(tgi_onnx_source *source, size_t offset)
+{
+    const size_t left = source->bytes - offset;
+    const size_t n = left < WINDOW_BYTES ? left : WINDOW_BYTES;
+    if (source->file < 0)
+        return TG_OK;
+    source->from = offset;
+    source->to = offset + n;
+    return read_at(source->file, source->path, NO_SITE, offset, n,
+                   source->buffer);
 }
 
 /* -- External data --------------------------------------------------------- */
@@ -175,6 +219,10 @@ tg_status tgi_onnx_file_external(tgi_onnx_arena *arena,
                             "external data in %.300s, which has %zu",
                             name, bytes, offset, location, size);
     }
-    return read_and_close(arena, file, location, site, (off_t)offset, bytes,
-                          out_data);
+    unsigned char *data = tgi_onnx_alloc_bytes(arena, bytes + 1);
+    status = data ? read_at(file, location, site, offset, bytes, data)
+                  : TG_ERROR_OUT_OF_MEMORY;
+    close(file);
+    *out_data = data;
+    return status;
 }

@@ -84,7 +84,7 @@ bool tgi_onnx_try_extents(const tgi_onnx_call *c, size_t i,
     out->rank = a->rank;
     out->n = a->count;
     for (size_t k = 0; k < a->count; k++)
-        out->e[k] = (tgi_onnx_extent){tgi_onnx_array_int(a, k), false};
+        out->e[k] = (tgi_onnx_extent){.n = tgi_onnx_array_int(a, k)};
     return true;
 }
 

@@ -35,11 +35,10 @@ static tgi_onnx_block *add_block(tgi_onnx_arena *arena, size_t bytes)
     return block;
 }
 
-void *tgi_onnx_alloc(tgi_onnx_arena *arena, size_t n, size_t size)
+void *tgi_onnx_alloc_bytes(tgi_onnx_arena *arena, size_t bytes)
 {
-    size_t bytes;
     tgi_onnx_block *block = arena->blocks;
-    if (__builtin_mul_overflow(n, size, &bytes) || bytes > SIZE_MAX / 2)
+    if (bytes > SIZE_MAX / 2)
         goto failed;
     const size_t align = bytes < ALIGNMENT ? 16 : ALIGNMENT;
     size_t start = block ? (block->used + align - 1) / align * align : 0;
@@ -50,11 +49,20 @@ void *tgi_onnx_alloc(tgi_onnx_arena *arena, size_t n, size_t size)
         start = 0;
     }
     block->used = start + bytes;
-    return memset(block->data + start, 0, bytes);
+    return block->data + start;
 failed:
     tg_error_set(NULL, TG_ERROR_OUT_OF_MEMORY, (tg_site){NULL, 0},
                  "out of memory");
     return NULL;
+}
+
+void *tgi_onnx_alloc(tgi_onnx_arena *arena, size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes))
+        bytes = SIZE_MAX;
+    void *memory = tgi_onnx_alloc_bytes(arena, bytes);
+    return memory ? memset(memory, 0, bytes) : NULL;
 }
 
 char *tgi_onnx_text(tgi_onnx_arena *arena, const char *format, ...)

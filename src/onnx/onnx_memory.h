@@ -16,6 +16,9 @@ typedef struct tgi_onnx_arena {
    NULL, with the record set, on failure. */
 void *tgi_onnx_alloc(tgi_onnx_arena *arena, size_t n, size_t size);
 
+/* `bytes` bytes with any contents, aligned likewise. */
+void *tgi_onnx_alloc_bytes(tgi_onnx_arena *arena, size_t bytes);
+
 /* A formatted string; NULL on failure. */
 char *tgi_onnx_text(tgi_onnx_arena *arena, const char *format, ...)
     TG_PRINTF(2, 3);

@@ -18,12 +18,27 @@
 
 static bool is_weight(const tgi_onnx_body *body, const tgi_onnx_initial *x)
 {
-    return tgi_onnx_is_float(x->array.dtype) && x->array.rank > 0 && x->array.count > 0 &&
-           !(body->facts[x->id] & TGI_ONNX_NEEDED);
+    return tgi_onnx_is_float(x->array.dtype) && x->array.rank > 0 &&
+           x->array.count > 0 && !(body->facts[x->id] & TGI_ONNX_NEEDED);
 }
 
-static tg_status create_variable(tg_onnx_model *m, const char *prefix,
-                                 tgi_onnx_initial *x)
+/* Reads the elements of a variable from where the model has them. */
+static tg_status fill_variable(const tgi_onnx_reader *reader,
+                               const tgi_onnx_initial *x)
+{
+    void *data = tg_variable_map(x->variable, TG_WRITE);
+    if (!data)
+        return tg_error_last()->status;
+    const tg_status status = tgi_onnx_source_read(
+        reader->origin.source, x->offset,
+        x->array.count * tg_dtype_bytes(x->array.dtype), data);
+    const tg_status ended = tg_variable_unmap(x->variable);
+    return status ? status : ended;
+}
+
+static tg_status create_variable(tg_onnx_model *m,
+                                 const tgi_onnx_reader *reader,
+                                 const char *prefix, tgi_onnx_initial *x)
 {
     tg_variable_options options = TG_VARIABLE_OPTIONS_INIT;
     options.group = m->group;
@@ -34,29 +49,42 @@ static tg_status create_variable(tg_onnx_model *m, const char *prefix,
         return TG_ERROR_OUT_OF_MEMORY;
     x->variable = tg_variable_create_with(
         m->ctx, name, x->array.dtype, x->array.rank, x->array.dims,
-        tg_from_data(x->array.data), &options);
-    return x->variable ? TG_OK : tg_error_last()->status;
+        x->array.data ? tg_from_data(x->array.data) : tg_zeros(), &options);
+    if (!x->variable)
+        return tg_error_last()->status;
+    return x->array.data ? TG_OK : fill_variable(reader, x);
 }
 
-static tg_status create_variables(tg_onnx_model *m, const char *prefix)
+/* Reads the initial values that are still in the source: into variables, or as
+   constants. */
+static tg_status read_initials(tg_onnx_model *m, const tgi_onnx_reader *reader,
+                               const tg_onnx_options *options)
 {
+    const char *prefix = options ? options->prefix : NULL;
+    const bool creates = !options || options->weights != TG_ONNX_CONSTANTS;
     tgi_onnx_graph *graph = &m->body->graph;
     tg_status status = TG_OK;
-    m->group = tg_group_create(m->ctx);
-    if (!m->group)
+    m->group = creates ? tg_group_create(m->ctx) : NULL;
+    if (creates && !m->group)
         return tg_error_last()->status;
-    for (size_t i = 0; !status && i < graph->n_initials; i++)
-        if (is_weight(m->body, &graph->initials[i]))
-            status = create_variable(m, prefix, &graph->initials[i]);
+    for (size_t i = 0; !status && i < graph->n_initials; i++) {
+        tgi_onnx_initial *x = &graph->initials[i];
+        if (creates && is_weight(m->body, x))
+            status = create_variable(m, reader, prefix, x);
+        else if (!x->array.data)
+            status = tgi_onnx_array_fetch(&m->arena, reader->origin.source,
+                                          x->offset, &x->array);
+    }
     return status;
 }
 
 /* -- Loading --------------------------------------------------------------- */
 
 static tg_status build_model(tg_onnx_model *m, const Onnx__ModelProto *proto,
-                             const char *folder, const tg_onnx_options *options)
+                             const tgi_onnx_origin *origin,
+                             const tg_onnx_options *options)
 {
-    const tgi_onnx_reader reader = {&m->arena, proto, m->name, folder};
+    const tgi_onnx_reader reader = {&m->arena, proto, m->name, *origin};
     tg_status status = tgi_onnx_read(&reader, &m->body);
     if (status)
         return status;
@@ -74,9 +102,7 @@ static tg_status build_model(tg_onnx_model *m, const Onnx__ModelProto *proto,
         if (!m->generator)
             return tg_error_last()->status;
     }
-    return options && options->weights == TG_ONNX_CONSTANTS
-               ? TG_OK
-               : create_variables(m, options ? options->prefix : NULL);
+    return read_initials(m, &reader, options);
 }
 
 static tg_status check_options(const tg_context *ctx,
@@ -91,10 +117,9 @@ static tg_status check_options(const tg_context *ctx,
                               "tg_onnx_options: use TG_ONNX_OPTIONS_INIT");
 }
 
-/* A model of the bytes; NULL on failure. */
+/* NULL on failure. Sets the path of the source, which is for messages. */
 static tg_onnx_model *create_model(tg_context *ctx, const char *name,
-                                   const char *folder,
-                                   const unsigned char *data, size_t bytes,
+                                   const tgi_onnx_origin *origin,
                                    const tg_onnx_options *options)
 {
     ProtobufCMessage *proto = NULL;
@@ -107,12 +132,14 @@ static tg_onnx_model *create_model(tg_context *ctx, const char *name,
     m->refs = 1;
     m->ctx = tg_context_retain(ctx);
     m->name = tgi_onnx_text(&m->arena, "%.200s", name);
-    tg_status status = m->name ? tgi_onnx_unpack(&m->arena,
-                                                 &onnx__model_proto__descriptor,
-                                                 data, bytes, m->name, &proto)
-                               : TG_ERROR_OUT_OF_MEMORY;
+    if (m->name)
+        origin->source->path = m->name;
+    tg_status status =
+        m->name ? tgi_onnx_unpack(&m->arena, &onnx__model_proto__descriptor,
+                                  origin->source, &proto)
+                : TG_ERROR_OUT_OF_MEMORY;
     if (!status)
-        status = build_model(m, (const Onnx__ModelProto *)proto, folder,
+        status = build_model(m, (const Onnx__ModelProto *)proto, origin,
                              options);
     if (!status)
         return m;
@@ -129,17 +156,18 @@ tg_onnx_model *tg_onnx_parse(tg_context *ctx, const char *name,
                      "tg_onnx_parse: the context, the name or the data is NULL");
         return NULL;
     }
+    tgi_onnx_source source = tgi_onnx_source_memory(name, data, bytes);
+    const tgi_onnx_origin origin = {NULL, &source};
     return check_options(ctx, options)
                ? NULL
-               : create_model(ctx, name, NULL, data, bytes, options);
+               : create_model(ctx, name, &origin, options);
 }
 
 tg_onnx_model *tg_onnx_load(tg_context *ctx, const char *path,
                             const tg_onnx_options *options)
 {
     tgi_onnx_arena arena = {NULL};
-    const unsigned char *data;
-    size_t bytes;
+    tgi_onnx_source source;
     tg_onnx_model *m = NULL;
     if (!ctx || !path) {
         tg_error_set(ctx, TG_ERROR_INVALID_ARGUMENT, (tg_site){NULL, 0},
@@ -148,15 +176,16 @@ tg_onnx_model *tg_onnx_load(tg_context *ctx, const char *path,
     }
     if (check_options(ctx, options))
         return NULL;
-    if (!tgi_onnx_file_read(&arena, path, &data, &bytes)) {
+    if (!tgi_onnx_source_open(&source, path)) {
         const char *slash = strrchr(path, '/');
         const char *folder =
             slash ? tgi_onnx_text(&arena, "%.*s", (int)(slash - path + 1), path)
                   : ".";
+        const tgi_onnx_origin origin = {folder, &source};
         if (folder)
-            m = create_model(ctx, slash ? slash + 1 : path, folder, data, bytes,
-                             options);
+            m = create_model(ctx, slash ? slash + 1 : path, &origin, options);
     }
+    tgi_onnx_source_close(&source);
     tgi_onnx_arena_release(&arena);
     return m;
 }
@@ -331,8 +360,7 @@ size_t tg_onnx_variables(const tg_onnx_model *m, tg_variable_filter filter,
 tg_tensor *tg_onnx_tensor_load(tg_context *ctx, const char *path)
 {
     tgi_onnx_arena arena = {NULL};
-    const unsigned char *data;
-    size_t bytes;
+    tgi_onnx_source source;
     ProtobufCMessage *proto;
     tgi_onnx_array array;
     tg_tensor *x = NULL;
@@ -341,13 +369,14 @@ tg_tensor *tg_onnx_tensor_load(tg_context *ctx, const char *path)
                      "tg_onnx_tensor_load: the context or the path is NULL");
         return NULL;
     }
-    if (!tgi_onnx_file_read(&arena, path, &data, &bytes) &&
-        !tgi_onnx_unpack(&arena, &onnx__tensor_proto__descriptor, data, bytes,
-                         path, &proto) &&
+    if (!tgi_onnx_source_open(&source, path) &&
+        !tgi_onnx_unpack(&arena, &onnx__tensor_proto__descriptor, &source,
+                         &proto) &&
         !tgi_onnx_array_read(&arena, (const Onnx__TensorProto *)proto, NULL,
-                             (tg_site){path, 0}, &array))
+                             (tg_site){path, 0}, &array, NULL))
         x = tg_tensor_copy(ctx, array.data, array.dtype, array.rank,
                            array.dims);
+    tgi_onnx_source_close(&source);
     tgi_onnx_arena_release(&arena);
     return x;
 }

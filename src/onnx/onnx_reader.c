@@ -364,8 +364,9 @@ static tg_status read_initials(scope *s, const Onnx__GraphProto *proto,
         tg_status status = define(s, text(tensor->name), model_site(s),
                                   &initial->id);
         if (!status)
-            status = tgi_onnx_array_read(in->arena, tensor, in->folder,
-                                         model_site(s), &initial->array);
+            status = tgi_onnx_array_read(
+                in->arena, tensor, &in->origin, model_site(s), &initial->array,
+                graph == &s->body->graph ? &initial->offset : NULL);
         if (status)
             return status;
     }
@@ -440,9 +441,11 @@ static tg_status read_defaults(library *l, tgi_onnx_body *body)
             continue;
         while (data < end && *data++ >= 128)
             ; /* the length */
-        const tg_status status = tgi_onnx_unpack(
-            l->in->arena, &onnx__attribute_proto__descriptor, data,
-            (size_t)(end - data), l->in->path, &message);
+        tgi_onnx_source source = tgi_onnx_source_memory(l->in->path, data,
+                                                        (size_t)(end - data));
+        const tg_status status =
+            tgi_onnx_unpack(l->in->arena, &onnx__attribute_proto__descriptor,
+                            &source, &message);
         if (status)
             return status;
         defaults[body->n_defaults++] = (const Onnx__AttributeProto *)message;

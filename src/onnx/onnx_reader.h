@@ -10,8 +10,8 @@
 typedef struct tgi_onnx_reader {
     tgi_onnx_arena *arena;
     const Onnx__ModelProto *proto;
-    const char *path;   /* for messages */
-    const char *folder; /* of external data; NULL: there is none */
+    const char *path; /* for messages */
+    tgi_onnx_origin origin;
 } tgi_onnx_reader;
 
 /*

@@ -13,11 +13,16 @@
 #include "onnx_body.h"
 #include "tgjit.h"
 
-/* An element of a small array of integers that is known while tracing: a number,
-   or the symbol of an unknown extent. */
+/*
+ * An element of a small array of integers that is known while tracing: a
+ * number, or the symbol of an unknown extent. A symbol that is the sum of
+ * another one and a number has these in `base` and `offset`; otherwise they
+ * are 0.
+ */
 typedef struct tgi_onnx_extent {
     int64_t n;
     bool is_symbol;
+    int64_t base, offset;
 } tgi_onnx_extent;
 
 enum { TGI_ONNX_MAX_EXTENTS = 64 };
@@ -81,11 +86,6 @@ void tgi_onnx_run_node(tgi_onnx_frame *frame, const tgi_onnx_node *node);
 tg_value tgi_onnx_frame_value(tgi_onnx_frame *frame, tgi_onnx_id id,
                               tg_site site);
 void tgi_onnx_frame_set(tgi_onnx_frame *frame, tgi_onnx_id id, tg_value value);
-
-static inline bool tgi_onnx_is_float(tg_dtype dtype)
-{
-    return dtype == TG_F32 || dtype == TG_F64;
-}
 
 /* -- For builders ---------------------------------------------------------- */
 

@@ -3,7 +3,39 @@
  * onnx_trace.c - the callback of a model's function.
  */
 #include "onnx_model.h"
+
+#include <stdio.h>
+
 #include "onnx_run.h"
+
+/* A dtype and extents; those that are unknown are '?'. */
+static void describe(tg_dtype dtype, int rank, const int64_t *dims, char *text,
+                     size_t room)
+{
+    size_t n = (size_t)snprintf(text, room, "%s[", tg_dtype_name(dtype));
+    for (int i = 0; i < rank && n < room; i++)
+        n += (size_t)(dims[i] < 0
+                          ? snprintf(text + n, room - n, "%s?", i ? "," : "")
+                          : snprintf(text + n, room - n, "%s%lld",
+                                     i ? "," : "", (long long)dims[i]));
+    if (n < room)
+        snprintf(text + n, room - n, "]");
+}
+
+static void fail_shape(tg_trace *t, const tg_onnx_model *m, size_t i,
+                       tg_value x)
+{
+    const tg_spec *spec = &m->specs[i];
+    char wanted[256], given[256];
+    int64_t dims[TG_MAX_RANK] = {0};
+    for (int k = 0; k < tg_value_rank(x); k++)
+        dims[k] = tg_value_dim(x, k);
+    describe(spec->dtype, spec->rank, spec->dims, wanted, sizeof(wanted));
+    describe(tg_value_dtype(x), tg_value_rank(x), dims, given, sizeof(given));
+    tg_fail_with_at(t, TG_ERROR_SIGNATURE, (tg_site){m->name, 0},
+                    "input '%s' is %s, the argument %s",
+                    tg_onnx_input_name(m, i), wanted, given);
+}
 
 /* Fails the trace unless the argument has the type that the model declares. */
 static void check_argument(tg_trace *t, const tg_onnx_model *m, size_t i,
@@ -21,9 +53,7 @@ static void check_argument(tg_trace *t, const tg_onnx_model *m, size_t i,
                         tg_onnx_input_name(m, i), tg_dtype_name(spec->dtype),
                         tg_dtype_name(tg_value_dtype(x)));
     else if (!fits)
-        tg_fail_with_at(t, TG_ERROR_SIGNATURE, (tg_site){m->name, 0},
-                        "the argument does not have the shape of input '%s'",
-                        tg_onnx_input_name(m, i));
+        fail_shape(t, m, i, x);
 }
 
 static void set_inputs(const tg_onnx_model *m, tgi_onnx_frame *frame,

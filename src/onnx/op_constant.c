@@ -28,7 +28,7 @@ static const tgi_onnx_array *read_tensor(const tgi_onnx_call *c,
     tgi_onnx_array *array = tgi_onnx_alloc(arena, 1, sizeof(*array));
     const tg_status status =
         array ? tgi_onnx_array_read(arena, tensor, NULL, (tg_site){NULL, 0},
-                                    array)
+                                    array, NULL)
               : TG_ERROR_OUT_OF_MEMORY;
     if (status)
         tgi_onnx_fail(c, status, "%s", tg_error(NULL));

@@ -20,12 +20,12 @@ static tg_operand source(const tgi_onnx_call *c)
     return tg_in_u64((uint64_t)bits + (uint64_t)seed->i);
 }
 
-/* The dtype that the attribute names, or `otherwise`; f32 or f64. */
+/* The dtype that the attribute names, or `otherwise`; of floats. */
 static tg_dtype float_dtype(const tgi_onnx_call *c, tg_dtype otherwise)
 {
     const int32_t code = (int32_t)tgi_onnx_int(c, "dtype", 0);
     const tg_dtype dtype = code ? tgi_onnx_dtype(code) : otherwise;
-    if (dtype != TG_F32 && dtype != TG_F64)
+    if (!tgi_onnx_is_float(dtype))
         tgi_onnx_fail(c, TG_ERROR_UNSUPPORTED, "random numbers of dtype %s",
                       tg_dtype_name(dtype));
     return dtype;

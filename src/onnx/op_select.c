@@ -111,7 +111,7 @@ static int compare(const slices *s, size_t a, size_t b)
         for (size_t i = 0; i < s->inner; i++) {
             const size_t ka = (o * s->n + a) * s->inner + i;
             const size_t kb = (o * s->n + b) * s->inner + i;
-            if (s->x->dtype == TG_F32 || s->x->dtype == TG_F64) {
+            if (tgi_onnx_is_float(s->x->dtype)) {
                 const double p = tgi_onnx_array_float(s->x, ka);
                 const double q = tgi_onnx_array_float(s->x, kb);
                 if (p != q && !(p != p && q != q))

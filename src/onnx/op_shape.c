@@ -52,7 +52,7 @@ void tgi_onnx_build_reshape(const tgi_onnx_call *c)
     } else {
         const int64_t *ints = tgi_onnx_ints(c, "shape", &n);
         for (; shape.n < n && shape.n < TG_MAX_RANK; shape.n++)
-            shape.e[shape.n] = (tgi_onnx_extent){ints[shape.n], false};
+            shape.e[shape.n] = (tgi_onnx_extent){.n = ints[shape.n]};
     }
     if (shape.n > TG_MAX_RANK) {
         tgi_onnx_fail(c, TG_ERROR_UNSUPPORTED, "%zu axes; the maximum is %d",
@@ -80,7 +80,7 @@ void tgi_onnx_build_flatten(const tgi_onnx_call *c)
     const tg_value x = tgi_onnx_in(c, 0);
     const int rank = tgi_onnx_in_rank(c, 0);
     int64_t axis = tgi_onnx_int(c, "axis", 1);
-    tgi_onnx_extent sides[2] = {{1, false}, {1, false}};
+    tgi_onnx_extent sides[2] = {{.n = 1}, {.n = 1}};
     axis += axis < 0 ? rank : 0;
     if (axis < 0 || axis > rank) {
         tgi_onnx_fail(c, TG_ERROR_SHAPE, "axis %lld of %d axes",

@@ -44,7 +44,7 @@ static tg_value slice_symbolic(const tgi_onnx_call *c, tg_value x, int axis,
     const tgi_onnx_extent n = tgi_onnx_extent_of(tg_value_dim(x, axis));
     tgi_onnx_extent size;
     if (!end.is_symbol && (end.n >= FAR || end.n < 0)) {
-        const tgi_onnx_extent from_end = {end.n, false};
+        const tgi_onnx_extent from_end = {.n = end.n};
         bool is_known = true;
         if (end.n < 0)
             is_known = tgi_onnx_extent_add(n, from_end, c->site, &end);
@@ -73,7 +73,7 @@ static bool positions(const tgi_onnx_call *c, const char *name, size_t i,
         return tgi_onnx_known_extents(c, i, out);
     const int64_t *ints = tgi_onnx_ints(c, name, &n);
     for (; out->n < n && out->n < TGI_ONNX_MAX_EXTENTS; out->n++)
-        out->e[out->n] = (tgi_onnx_extent){ints[out->n], false};
+        out->e[out->n] = (tgi_onnx_extent){.n = ints[out->n]};
     return true;
 }
 

@@ -110,7 +110,8 @@ static tg_tensor *random_tensor(tg_context *ctx, const tg_spec *spec,
                      "random%s is no shape", shape);
         return NULL;
     }
-    const bool is_float = spec->dtype == TG_F32 || spec->dtype == TG_F64;
+    const bool is_float = spec->dtype == TG_F32 || spec->dtype == TG_F64 ||
+                          spec->dtype == TG_F16 || spec->dtype == TG_BF16;
     return tg_tensor_create(ctx, spec->dtype, rank, dims,
                             is_float ? tg_seeded(tg_uniform(0, 1), seed)
                                      : tg_zeros());

@@ -131,36 +131,46 @@ static int64_t depthwise_elements(const tgi_builder *b, tgi_ref x, tgi_ref w,
     return n;
 }
 
-/* Element `number` of all windows: [example, spatial …, channel]. */
-static tgi_ref window_element(tgi_builder *b, tgi_ref x, tgi_ref w,
+/* Element `number` of all windows, in the layout of x, whose spatial axes begin
+   with `first`. */
+static tgi_ref window_element(tgi_builder *b, tgi_ref x, tgi_ref w, int first,
                               int64_t number, const tgi_dim *counts,
                               const tg_conv_options *options)
 {
     const tgi_shape *of_w = tgi_graph_shape(b->graph, w);
+    const int n_spatial = of_w->rank - 2;
     int64_t start[TG_MAX_RANK] = {0}, stop[TG_MAX_RANK], step[TG_MAX_RANK];
-    stop[0] = tgi_graph_shape(b->graph, x)->dims[0];
-    step[0] = 1;
-    for (int i = of_w->rank - 3; i >= 0; i--) {
-        start[i + 1] = number % of_w->dims[i] * options->dilation[i];
+    for (int i = 0; i < first; i++) {
+        stop[i] = tgi_graph_shape(b->graph, x)->dims[i];
+        step[i] = 1;
+    }
+    for (int i = n_spatial - 1; i >= 0; i--) {
+        const int axis = first + i;
+        start[axis] = number % of_w->dims[i] * options->dilation[i];
         number /= of_w->dims[i];
-        step[i + 1] = options->stride[i];
-        stop[i + 1] = tgi_build_dim(
-            b, tgi_dim_add(b->graph->dims, start[i + 1] + 1,
+        step[axis] = options->stride[i];
+        stop[axis] = tgi_build_dim(
+            b, tgi_dim_add(b->graph->dims, start[axis] + 1,
                            tgi_dim_mul(b->graph->dims,
                                        tgi_dim_sub(b->graph->dims, counts[i],
                                                    1),
                                        options->stride[i])));
-        if (stop[i + 1] == TGI_DIM_NONE)
+        if (stop[axis] == TGI_DIM_NONE)
             return 0;
     }
-    return tgi_build_slice_axes(b, x, of_w->rank - 1, start, stop, step);
+    return tgi_build_slice_axes(b, x, first + n_spatial, start, stop, step);
 }
 
-/* The filters at that element: [channel]. */
-static tgi_ref filter_element(tgi_builder *b, tgi_ref w, int64_t number)
+/* The filters at that element: [channel], followed by axes of extent 1 for the
+   spatial axes if these are behind the channels. */
+static tgi_ref filter_element(tgi_builder *b, tgi_ref w, int first,
+                              int64_t number)
 {
     const tgi_shape *shape = tgi_graph_shape(b->graph, w);
     const int rank = shape->rank;
+    tgi_dim dims[TG_MAX_RANK] = {shape->dims[rank - 1]};
+    for (int i = 1; i < rank - 1; i++)
+        dims[i] = 1;
     int64_t start[TG_MAX_RANK] = {0}, stop[TG_MAX_RANK], step[TG_MAX_RANK];
     for (int i = rank - 3; i >= 0; i--) {
         start[i] = number % shape->dims[i];
@@ -169,17 +179,18 @@ static tgi_ref filter_element(tgi_builder *b, tgi_ref w, int64_t number)
         number /= shape->dims[i];
     }
     return tgi_build_reshape(
-        b, tgi_build_slice_axes(b, w, rank - 2, start, stop, step), 1,
-        &shape->dims[rank - 1]);
+        b, tgi_build_slice_axes(b, w, rank - 2, start, stop, step),
+        first == 1 ? 1 : rank - 1, dims);
 }
 
-static tgi_ref build_depthwise(tgi_builder *b, tgi_ref x, tgi_ref w, int64_t n,
-                               const tg_conv_options *options)
+/* The layout of x is kept: a transpose would cost more than the convolution. */
+static tgi_ref build_depthwise(tgi_builder *b, tgi_ref x, tgi_ref w, int first,
+                               int64_t n, const tg_conv_options *options)
 {
     const tgi_shape *of_w = tgi_graph_shape(b->graph, w);
     tgi_dim counts[TG_MAX_RANK];
     for (int i = 0; i < of_w->rank - 2; i++) {
-        counts[i] = tgi_build_window_count(b, x, i + 1, of_w->dims[i],
+        counts[i] = tgi_build_window_count(b, x, first + i, of_w->dims[i],
                                            options->stride[i],
                                            options->dilation[i]);
         if (counts[i] == TGI_DIM_NONE)
@@ -189,8 +200,9 @@ static tgi_ref build_depthwise(tgi_builder *b, tgi_ref x, tgi_ref w, int64_t n,
     tgi_ref sum =
         tgi_build_number(b, dtype, dtype, (tgi_number){TGI_NUMBER_UINT, {0}});
     for (int64_t i = 0; sum && i < n; i++) {
-        const tgi_ref of_x = window_element(b, x, w, i, counts, options);
-        sum = tgi_build_3(b, TGI_OP_FMA, of_x, filter_element(b, w, i), sum);
+        const tgi_ref of_x = window_element(b, x, w, first, i, counts, options);
+        sum = tgi_build_3(b, TGI_OP_FMA, of_x, filter_element(b, w, first, i),
+                          sum);
     }
     return sum;
 }
@@ -227,9 +239,35 @@ static tgi_ref filters_last(tgi_builder *b, tgi_ref w)
     return tgi_build_transpose(b, w, rank, perm);
 }
 
+/* Compares channels before padding and groups change the shapes, so that a
+   message has those of the user's operands, `in`. Dtypes are reported before
+   channels, by tgi_build_conv. */
+static bool check_channels(tgi_builder *b, const tgi_ref *in, tgi_dim of_x,
+                           tgi_dim of_group, int64_t groups)
+{
+    const int dtype = tgi_graph_node(b->graph, in[0])->dtype;
+    if (!tgi_dim_is_known(of_x) || !tgi_dim_is_known(of_group) ||
+        of_x % groups != 0 || of_x / groups == of_group ||
+        dtype != tgi_graph_node(b->graph, in[1])->dtype ||
+        !tgi_dtype_is(dtype, TGI_CLASS_NUM_HALF))
+        return true;
+    if (groups == 1)
+        return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
+                              "the operand has %lld channels, the filters are "
+                              "for %lld",
+                              (long long)of_x, (long long)of_group);
+    return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
+                          "each of %lld groups has %lld channels of the "
+                          "operand, the filters are for %lld",
+                          (long long)groups, (long long)(of_x / groups),
+                          (long long)of_group);
+}
+
 tgi_ref tgi_build_spatial_conv(tgi_builder *b, tgi_ref x, tgi_ref w,
                                int n_spatial, const tg_conv_options *options)
 {
+    const tgi_ref given = x;
+    const tgi_ref user_in[] = {x, w};
     if (options->layout == TG_CHANNELS_FIRST) {
         x = tgi_build_channels_last(b, x);
         w = filters_last(b, w);
@@ -241,9 +279,20 @@ tgi_ref tgi_build_spatial_conv(tgi_builder *b, tgi_ref x, tgi_ref w,
     if (tgi_graph_shape(b->graph, w)->rank != rank)
         return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
                               "operand and filters differ in rank");
+    if (!check_channels(b, user_in,
+                        tgi_graph_shape(b->graph, x)->dims[rank - 1],
+                        tgi_graph_shape(b->graph, w)->dims[rank - 2],
+                        options->groups))
+        return 0;
     const tg_dtype dtype = tgi_graph_node(b->graph, x)->dtype;
+    const int64_t depthwise =
+        options->groups > 1 && tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT)
+            ? depthwise_elements(b, x, w, options)
+            : 0;
+    const bool keeps_layout = depthwise && options->layout == TG_CHANNELS_FIRST;
+    x = keeps_layout ? given : x;
     const tgi_spatial spatial = {
-        .first = options->batch + 1,
+        .first = options->batch + (keeps_layout ? 2 : 1),
         .n = rank - options->batch - 2,
         .window = &tgi_graph_shape(b->graph, w)->dims[options->batch],
         .stride = options->stride,
@@ -256,16 +305,13 @@ tgi_ref tgi_build_spatial_conv(tgi_builder *b, tgi_ref x, tgi_ref w,
         tgi_build_number(b, dtype, dtype, (tgi_number){TGI_NUMBER_UINT, {0}}));
     if (!x)
         return 0;
-    const int64_t depthwise =
-        options->groups > 1 && tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT)
-            ? depthwise_elements(b, x, w, options)
-            : 0;
-    tgi_ref result = depthwise ? build_depthwise(b, x, w, depthwise, options)
+    tgi_ref result = depthwise ? build_depthwise(b, x, w, spatial.first,
+                                                 depthwise, options)
                      : options->groups > 1
                          ? build_groups(b, x, w, options)
                          : tgi_build_conv(b, x, w, options->batch,
                                           options->stride, options->dilation);
-    return options->layout == TG_CHANNELS_FIRST
+    return options->layout == TG_CHANNELS_FIRST && !keeps_layout
                ? tgi_build_channels_first(b, result)
                : result;
 }
@@ -363,6 +409,7 @@ static tgi_ref spread(tgi_builder *b, tgi_ref x, tgi_ref w,
 static tgi_ref build_transpose(tgi_builder *b, tgi_ref x, tgi_ref w,
                                int n_spatial, const tg_conv_options *options)
 {
+    const tgi_ref user_in[] = {x, w};
     if (options->layout == TG_CHANNELS_FIRST) {
         x = tgi_build_channels_last(b, x);
         w = filters_last(b, w);
@@ -375,6 +422,10 @@ static tgi_ref build_transpose(tgi_builder *b, tgi_ref x, tgi_ref w,
     if (tgi_graph_shape(b->graph, w)->rank != rank)
         return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
                               "operand and filters differ in rank");
+    if (!check_channels(b, user_in,
+                        tgi_graph_shape(b->graph, x)->dims[rank - 1],
+                        tgi_graph_shape(b->graph, w)->dims[rank - 1], 1))
+        return 0;
     const tgi_spatial spatial = {
         .first = n_batch + 1,
         .n = rank - n_batch - 2,

@@ -52,6 +52,12 @@
         .name = case_name, .sizes = the_sizes, .family = &graph_family, \
         .what = &the_case, .is_serial = true, \
     }
+/* An operation, on one thread. */
+#define OF_ONE_OP(case_name, the_case, the_sizes) \
+    { \
+        .name = case_name, .sizes = the_sizes, .family = &tensor_family, \
+        .what = &the_case, .is_serial = true, .bytes = 8, \
+    }
 /* Beside processes that compute. */
 #define BUSY(case_name, the_case, the_sizes, n_bytes, n_flops) \
     { \
@@ -152,6 +158,14 @@ const bench_case all_cases[] = {
     COUNTED("cnn_train", cnn_train_case, cnn_sizes, cnn_count, 0, 2),
     TENSOR("adam", adam_case, adam_sizes, 28, 15),
     TENSOR("momentum", momentum_case, adam_sizes, 20, 4),
+
+    OVERHEAD("Operations"),
+#define OTHER(name, ...) OF_ONE_OP("ops_" #name, ops_##name##_case, ops_sizes),
+#define LONG(name, ...) \
+    OF_ONE_OP("ops_" #name, ops_##name##_case, ops_long_sizes),
+#define UNARY OTHER
+#define BINARY OTHER
+#include "ops.def"
 
     OVERHEAD("Busy machine"),
     BUSY("busy_chain", chain_case, busy_chain_sizes, 8, 92),

@@ -44,6 +44,17 @@ extern const case_size adam_sizes[], add_sizes[], attention_sizes[],
     variables_2_sizes[], variables_4_sizes[], variables_8_sizes[],
     vector_matmul_sizes[], wave_sizes[], while_sizes[];
 
+extern const case_size ops_sizes[], ops_long_sizes[];
+#define OTHER(name, ...) extern const tensor_case ops_##name##_case;
+#define UNARY OTHER
+#define BINARY OTHER
+#define LONG OTHER
+#include "ops.def"
+#undef OTHER
+#undef UNARY
+#undef BINARY
+#undef LONG
+
 /* Elements of images, and multiply-adds of convolutions and the network. */
 double image_count(const case_size *size);
 double conv_count(const case_size *size);

@@ -89,7 +89,10 @@ static void print_ratios(FILE *out, const screen_line *line, double y)
         fprintf(out,
                 "<rect class=\"%s\" rx=\"2\" x=\"%.1f\" y=\"%.0f\" "
                 "width=\"%.1f\" height=\"12\"/>\n",
-                speed >= 1 ? "good" : "bad", fmin(one, end), y,
+                line->ours->is_overhead ? "idle"
+                : speed >= 1            ? "good"
+                                        : "bad",
+                fmin(one, end), y,
                 fmax(fabs(end - one), 1));
     }
     if (line->library_ratio > 0) {
@@ -172,9 +175,9 @@ void html_bars(FILE *out, const results *r)
     fputs("<h2 id=\"speed\">Speed-ups</h2>\n<p>Left: how many times faster "
           "compiled code is than the interpreter. Right: its speed relative "
           "to plain C (bar; to the right of 1&times; it is faster) and to the "
-          "fastest other library or engine (diamond). Scales are "
-          "logarithmic; bars beyond an end are cut off, numbers are not.</p>"
-          "\n",
+          "fastest other library or engine (diamond). Grey bars are overhead, "
+          "which plain C does not have. Scales are logarithmic; bars beyond "
+          "an end are cut off, numbers are not.</p>\n",
           out);
     for (size_t begin = 0; begin < r->n_rows;)
         begin = print_section(out, r, begin);

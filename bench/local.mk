@@ -24,6 +24,7 @@ bench_tgjit_bench_SOURCES = \
 	bench/case_gradients.c \
 	bench/case_grid.c \
 	bench/case_loops.c \
+	bench/case_ops.c \
 	bench/case_products.c \
 	bench/case_rows.c \
 	bench/cases.c \
@@ -53,6 +54,7 @@ bench_tgjit_bench_SOURCES = \
 	bench/main.c \
 	bench/measure.c \
 	bench/measure.h \
+	bench/ops.def \
 	bench/options.c \
 	bench/options.h \
 	bench/peers.h \
@@ -111,6 +113,7 @@ bench_engine_programs = \
 	bench/peers/worker.py
 EXTRA_DIST += \
 	bench/results/zen4.json \
+	bench/results/zen5.json \
 	bench/peers/data_loaders.py \
 	bench/peers/requirements.txt \
 	bench/peers/setup \
@@ -159,6 +162,7 @@ libtgjit_bench_plain_la_SOURCES = \
 	bench/plain_gradients.c \
 	bench/plain_grid.c \
 	bench/plain_loops.c \
+	bench/plain_ops.c \
 	bench/plain_pool.c \
 	bench/plain_products.c \
 	bench/plain_roof.c \

@@ -242,6 +242,7 @@ static bool read_option(options *o, int letter, int *out_status)
         *out_status = EXIT_SUCCESS;
         return false;
     default: /* getopt has reported the error */
+        fprintf(stderr, "See tgjit-bench --help.\n");
         return false;
     }
 }

@@ -114,6 +114,18 @@ enum {
 #define ADAM_EPSILON 1e-8f
 enum { ADAM_SHOWN = 16 }; /* parameters that are compared: the last ones */
 
+/* -- Single operations ----------------------------------------------------- */
+
+#define OTHER(name, ...) kernel plain_ops_##name;
+#define UNARY OTHER
+#define BINARY OTHER
+#define LONG OTHER
+#include "ops.def"
+#undef OTHER
+#undef UNARY
+#undef BINARY
+#undef LONG
+
 /* -- Reductions, stencils, calls ------------------------------------------- */
 
 kernel plain_sum_axis_0, plain_sum_axis_1, plain_sum_axis_2;

@@ -61,6 +61,7 @@ static const char style[] =
     "svg .grid{stroke:var(--grid)}svg .axis{stroke:var(--soft)}"
     "svg .ours{fill:var(--ours)}svg .good{fill:var(--good)}"
     "svg .bad{fill:var(--bad)}svg .lib{fill:var(--lib)}"
+    "svg .idle{fill:var(--soft)}"
     "svg .roof{stroke:var(--lib);fill:none}svg .peak{stroke:var(--bad);"
     "fill:none}\n"
     ".f0{fill:var(--c0)}.f1{fill:var(--c1)}.f2{fill:var(--c2)}"
@@ -86,6 +87,7 @@ static const char style[] =
     ".legend{columns:3 240px;font-size:.83rem;margin:.4rem 0 0;"
     "padding:0;list-style:none}.legend li{break-inside:avoid;"
     "padding-left:2.4em;text-indent:-2.4em}"
+    ".legend span{white-space:nowrap}"
     ".legend b{display:inline-block;min-width:1.9em;text-align:right;"
     "margin-right:.5em;color:var(--ours)}\n"
     "@media print{details{border:0}}\n";

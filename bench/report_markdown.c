@@ -48,18 +48,20 @@ static void print_machine(FILE *out, const results *r)
 static size_t print_behind(FILE *out, const row *rows, size_t n,
                            const row *ours, size_t n_printed)
 {
-    const row *c = NULL, *library = NULL;
+    const row *c = NULL, *expert = NULL, *library = NULL;
     for (size_t i = 0; i < n; i++) {
         if (rows[i].threads != ours->threads || !(row_best(&rows[i]) > 0))
             continue;
         if (rows[i].which == BACKEND_C)
             c = &rows[i];
+        if (rows[i].which == BACKEND_EXPERT)
+            expert = &rows[i];
         if (backend_is_installed(rows[i].which) &&
             (!library || row_best(&rows[i]) < row_best(library)))
             library = &rows[i];
     }
-    const row *const peers[] = {c, library};
-    for (size_t i = 0; i < 2; i++) {
+    const row *const peers[] = {c, expert, library};
+    for (size_t i = 0; i < sizeof(peers) / sizeof(*peers); i++) {
         const double ratio = peers[i] ? row_best(ours) / row_best(peers[i]) : 0;
         if (ratio > tolerance)
             fprintf(out, "%s%s %s%s", n_printed++ ? ", " : "**behind:** ",

@@ -13,20 +13,39 @@
 #include "format.h"
 #include "report.h"
 
-enum { NAME_WIDTH = 34 };
+/* Of columns; the longest name of a library is tensorflow.xla. */
+enum { NAME_WIDTH = 34, LIBRARY_WIDTH = 14 };
 
 /* A ratio up to which a row does not count as behind: noise. */
 static const double tolerance = 1.05;
+
+/* A case that is slower than plain C or a library. */
+typedef struct behind {
+    char name[96];
+    double ratio;
+} behind;
+
+enum { N_WORST = 4 };
 
 typedef struct means {
     geometric_mean speedup, c, library, scaling;
 } means;
 
+/* A case of one operation that plain C computes faster. */
+typedef struct slow_op {
+    char name[48];
+    double c_ratio;
+} slow_op;
+
+enum { MAX_SLOW_OPS = 256 };
+
 /* The heading of the lines so far. Tables are printed one at a time. */
 static struct {
     char section[48];
     means section_means, all_means;
-    size_t n_lines, n_behind, n_not_shown;
+    size_t n_lines, n_behind, n_not_shown, n_ops, n_slow_ops;
+    behind worst[N_WORST]; /* in descending order */
+    slow_op slow_ops[MAX_SLOW_OPS];
     bool has_colour;
 } screen;
 
@@ -61,9 +80,10 @@ static bool wants_colour(FILE *out)
            strcmp(terminal, "dumb") != 0;
 }
 
-static colour ratio_colour(double ratio)
+/* Ratios of overhead are not judged. */
+static colour ratio_colour(const row *ours, double ratio)
 {
-    return !(ratio > 0)        ? COLOUR_NONE
+    return ours->is_overhead || !(ratio > 0) ? COLOUR_NONE
            : ratio <= 1        ? COLOUR_GOOD
            : ratio > tolerance ? COLOUR_BAD
                                : COLOUR_NONE;
@@ -126,9 +146,9 @@ static void print_columns(FILE *out, const results *r)
     snprintf(time, sizeof(time), "%d thread%s", first, first > 1 ? "s" : "");
     if (last != first)
         snprintf(team, sizeof(team), "%d threads", last);
-    fprintf(out, "\n%s%-*s %10s %8s %6s %6s %-13s %6s %9s%s\n",
+    fprintf(out, "\n%s%-*s %10s %8s %6s %6s %-*s %6s %9s%s\n",
             code(COLOUR_BOLD), NAME_WIDTH, screen.section, time, "/interp",
-            "/c", "/lib", "", "roof", team, reset());
+            "/c", "/lib", LIBRARY_WIDTH, "", "roof", team, reset());
 }
 
 static void print_means(FILE *out, const char *name, const means *m)
@@ -140,7 +160,7 @@ static void print_means(FILE *out, const char *name, const means *m)
                COLOUR_NONE);
     print_cell(out, 6, text_ratio(geometric_mean_value(&m->library)).text,
                COLOUR_NONE);
-    fprintf(out, " %-13s %6s", "", "");
+    fprintf(out, " %-*s %6s", LIBRARY_WIDTH, "", "");
     print_cell(out, 9, text_times(geometric_mean_value(&m->scaling)).text,
                COLOUR_NONE);
     fprintf(out, "%s\n", reset());
@@ -171,10 +191,10 @@ static void print_line(FILE *out, const screen_line *line)
     print_cell(out, 10, text_time(row_best(ours)).text, COLOUR_NONE);
     print_cell(out, 8, text_times(line->speedup).text, COLOUR_NONE);
     print_cell(out, 6, text_ratio(line->c_ratio).text,
-               ratio_colour(line->c_ratio));
+               ratio_colour(ours, line->c_ratio));
     print_cell(out, 6, text_ratio(line->library_ratio).text,
-               ratio_colour(line->library_ratio));
-    fprintf(out, " %-13.13s",
+               ratio_colour(ours, line->library_ratio));
+    fprintf(out, " %-*s", LIBRARY_WIDTH,
             line->library_ratio > 0 ? backend_name(line->library->which) : "");
     print_cell(out, 6, text_share(ours->roof_share).text, COLOUR_NONE);
     print_cell(out, 9, text_times(line->scaling).text, COLOUR_NONE);
@@ -188,10 +208,41 @@ static void print_profiled(FILE *out, const screen_line *line)
     char name[96];
     snprintf(name, sizeof(name), "  %s %s, profiled", line->ours->case_name,
              line->ours->size_label);
-    fprintf(out, "%-*.*s %10s   the profile takes %s, %.1f %%\n", NAME_WIDTH,
+    const double percent = 100 * fmax(on / off - 1, 0);
+    fprintf(out, "%-*.*s %10s   the profile takes %s, %.*f %%\n", NAME_WIDTH,
             NAME_WIDTH, name, text_time(on).text,
             on > off ? text_time(on - off).text : "no time",
-            100 * fmax(on / off - 1, 0));
+            percent < 10 ? 1 : 0, percent);
+}
+
+static void note_behind(const screen_line *line)
+{
+    behind now = {.ratio = fmax(line->c_ratio, line->library_ratio)};
+    if (line->ours->is_overhead || !(now.ratio > tolerance))
+        return;
+    screen.n_behind++;
+    snprintf(now.name, sizeof(now.name), "%s %s", line->ours->case_name,
+             line->ours->size_label);
+    for (int i = 0; i < N_WORST; i++)
+        if (now.ratio > screen.worst[i].ratio) {
+            const behind next = screen.worst[i];
+            screen.worst[i] = now;
+            now = next;
+        }
+}
+
+static void print_behind(FILE *out)
+{
+    if (!screen.n_behind)
+        return;
+    fprintf(out,
+            "%zu case%s behind plain C or a library by more than 5 %%%s:\n",
+            screen.n_behind, screen.n_behind > 1 ? "s are" : " is",
+            screen.n_behind > N_WORST ? ", most of all" : "");
+    for (int i = 0; i < N_WORST && screen.worst[i].ratio > 0; i++)
+        fprintf(out, "  %-*.*s %s\n", NAME_WIDTH, NAME_WIDTH,
+                screen.worst[i].name,
+                text_ratio(screen.worst[i].ratio).text);
 }
 
 static void print_failures(FILE *out, const row *rows, size_t n_rows)
@@ -200,6 +251,47 @@ static void print_failures(FILE *out, const row *rows, size_t n_rows)
         if (rows[i].state == ROW_FAILED)
             fprintf(out, "  %s%.50s: FAILED: %.36s%s\n", code(COLOUR_BAD),
                     rows[i].name, rows[i].why.text, reset());
+}
+
+/* -- Single operations ----------------------------------------------------- */
+
+static bool is_one_op(const row *r)
+{
+    return strncmp(r->case_name, "ops_", 4) == 0;
+}
+
+static void add_slow_op(const screen_line *line)
+{
+    if (!(line->c_ratio > tolerance) || screen.n_slow_ops == MAX_SLOW_OPS)
+        return;
+    slow_op *slow = &screen.slow_ops[screen.n_slow_ops++];
+    snprintf(slow->name, sizeof(slow->name), "%s", line->ours->case_name);
+    slow->c_ratio = line->c_ratio;
+}
+
+static int compare_slow_ops(const void *a, const void *b)
+{
+    const slow_op *p = a, *q = b;
+    return (p->c_ratio < q->c_ratio) - (p->c_ratio > q->c_ratio);
+}
+
+static void print_slow_ops(FILE *out)
+{
+    enum { PER_LINE = 4 };
+    if (!screen.n_ops)
+        return;
+    qsort(screen.slow_ops, screen.n_slow_ops, sizeof(slow_op),
+          compare_slow_ops);
+    fprintf(out,
+            "\n%zu of %zu operations are slower than a loop in plain C%s\n",
+            screen.n_slow_ops, screen.n_ops,
+            screen.n_slow_ops ? ", worst first:" : ".");
+    for (size_t i = 0; i < screen.n_slow_ops; i++)
+        fprintf(out, "  %-16.16s %s%5.2f%s%s", screen.slow_ops[i].name + 4,
+                code(COLOUR_BAD), screen.slow_ops[i].c_ratio, reset(),
+                i % PER_LINE == PER_LINE - 1 || i + 1 == screen.n_slow_ops
+                    ? "\n"
+                    : "");
 }
 
 static void size(FILE *out, const results *r, const row *rows, size_t n_rows)
@@ -218,8 +310,11 @@ static void size(FILE *out, const results *r, const row *rows, size_t n_rows)
         if (!rows->is_overhead)
             add_means(&screen.all_means, &line);
         screen.n_lines++;
-        screen.n_behind += !rows->is_overhead &&
-                           fmax(line.c_ratio, line.library_ratio) > tolerance;
+        note_behind(&line);
+    }
+    if (line.c_ratio > 0 && is_one_op(rows)) {
+        screen.n_ops++;
+        add_slow_op(&line);
     }
     if (line.profiled && rows->is_on_screen)
         print_profiled(out, &line);
@@ -231,6 +326,7 @@ static void end(FILE *out, const results *r)
 {
     (void)r;
     finish_section(out);
+    print_slow_ops(out);
     if (screen.all_means.speedup.n + screen.all_means.c.n > 2) {
         fputc('\n', out);
         print_means(out, "All that compute, geometric mean", &screen.all_means);
@@ -239,11 +335,7 @@ static void end(FILE *out, const results *r)
                  "/c, /lib: our time over that of plain C\n"
                  "and of the fastest other library; below 1 we are faster. "
                  "roof: share of what the roofs allow.\n");
-    if (screen.n_behind)
-        fprintf(out,
-                "%zu cases that compute are behind plain C or a library "
-                "by more than 5 %%.\n",
-                screen.n_behind);
+    print_behind(out);
     if (screen.n_not_shown)
         fprintf(out,
                 "%zu more cases were measured; --all prints every "

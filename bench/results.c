@@ -59,6 +59,49 @@ size_t results_group(const results *r, size_t begin)
     return end - begin;
 }
 
+/* The number of the case and size of a row in the table of cases; their total
+   if it has no such case. */
+static size_t rank_of(const row *r)
+{
+    size_t rank = 0;
+    for (const bench_case *c = all_cases; c->name; c++)
+        for (const case_size *size = c->sizes; size && size->label;
+             size++, rank++)
+            if (strcmp(c->name, r->case_name) == 0 &&
+                strcmp(size->label, r->size_label) == 0)
+                return rank;
+    return rank;
+}
+
+typedef struct ranked {
+    size_t rank, place;
+} ranked;
+
+static int compare_ranked(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    return x->rank != y->rank ? (x->rank > y->rank) - (x->rank < y->rank)
+                              : (x->place > y->place) - (x->place < y->place);
+}
+
+bool results_sort(results *r)
+{
+    ranked *order = malloc((r->n_rows + 1) * sizeof(*order));
+    row *sorted = malloc((r->n_rows + 1) * sizeof(*sorted));
+    const bool is_good = order && sorted;
+    for (size_t i = 0; is_good && i < r->n_rows; i++)
+        order[i] = (ranked){rank_of(&r->rows[i]), i};
+    if (is_good) {
+        qsort(order, r->n_rows, sizeof(*order), compare_ranked);
+        for (size_t i = 0; i < r->n_rows; i++)
+            sorted[i] = r->rows[order[i].place];
+        memcpy(r->rows, sorted, r->n_rows * sizeof(*sorted));
+    }
+    free(sorted);
+    free(order);
+    return is_good;
+}
+
 void results_apply_roofs(results *r)
 {
     for (size_t i = 0; i < r->n_rows; i++)

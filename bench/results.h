@@ -33,12 +33,16 @@ bool results_add(results *r, const row *rows, size_t n_rows);
 /* Number of rows from `begin` on with the same case, size and threads. */
 size_t results_group(const results *r, size_t begin);
 
+/* Puts the rows in the order in which a session measures them. False if out of
+   memory. */
+bool results_sort(results *r);
+
 /* Computes the shares of the roofs of all rows. */
 void results_apply_roofs(results *r);
 
 /*
  * Adds the rows of a file that --out wrote; the machine is that of the first
- * file. Rows of the same name replace earlier ones. False, with the reason, if
+ * file, and the roofs are the highest that files of this CPU have. Rows of the same name replace earlier ones. False, with the reason, if
  * the file cannot be read or has no rows.
  */
 bool results_read(results *r, const char *path, reason *out_why);

@@ -45,13 +45,19 @@ static void read_roof(const json_t *from, roof *out_roof)
     }
 }
 
+static void read_roofs(const json_t *context, roofs *out_roofs)
+{
+    const json_t *all = json_object_get(context, "roofs");
+    out_roofs->n = 0;
+    for (size_t i = 0; i < json_array_size(all) && i < MAX_ROOFS; i++)
+        read_roof(json_array_get(all, i), &out_roofs->all[out_roofs->n++]);
+}
+
 static void read_context(const json_t *from, results *r)
 {
     machine_facts *machine = &r->machine;
     const json_t *caches = json_object_get(from, "caches");
-    const json_t *all = json_object_get(from, "roofs");
     memset(machine, 0, sizeof(*machine));
-    r->roofs.n = 0;
     read_text(from, "date", r->date, sizeof(r->date));
     read_text(from, "executable", r->program, sizeof(r->program));
     read_text(from, "label", r->label, sizeof(r->label));
@@ -70,8 +76,17 @@ static void read_context(const json_t *from, results *r)
         if (level >= 1 && level <= 3)
             machine->cache_bytes[level - 1] = read_number(cache, "size");
     }
-    for (size_t i = 0; i < json_array_size(all) && i < MAX_ROOFS; i++)
-        read_roof(json_array_get(all, i), &r->roofs.all[r->roofs.n++]);
+    read_roofs(from, &r->roofs);
+}
+
+/* The context of a file whose rows are added to those of others. */
+static void merge_context(const json_t *from, results *r)
+{
+    roofs more;
+    if (!is_equal(from, "cpu", r->machine.cpu))
+        return;
+    read_roofs(from, &more);
+    roofs_add(&r->roofs, &more);
 }
 
 /* -- Rows ------------------------------------------------------------------ */
@@ -229,6 +244,8 @@ bool results_read(results *r, const char *path, reason *out_why)
     }
     if (did && !r->n_rows)
         read_context(json_object_get(file, "context"), r);
+    else if (did)
+        merge_context(json_object_get(file, "context"), r);
     if (did && !merge(r, &more)) {
         reason_set(out_why, "out of memory");
         did = false;

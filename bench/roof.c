@@ -55,31 +55,26 @@ static void find_levels(roof *r)
     r->levels[r->n_levels++].bytes = (double)INFINITY;
 }
 
-static void measure_levels(roof *r)
+/* Much more than the last caches hold: threads may have one each, of which the
+   machine tells only the size. */
+static size_t most_bytes(const roof *r)
 {
     const double last = r->n_levels > 1 ? r->levels[r->n_levels - 2].bytes : 0;
-    const size_t most = (size_t)fmax(3 * last, 48 << 20);
-    void *memory = memory_create(most);
-    if (!memory)
-        return;
-    fill_uniform(memory, TG_F32, (int64_t)(most / sizeof(float)), 1, 0, 1);
+    const double most = fmax(3 * last, fmin(8 * last, 512 << 20));
+    return (size_t)fmax(most, 48 << 20);
+}
+
+static void measure_levels(roof *r, void *memory)
+{
     for (int i = 0; i < r->n_levels; i++) {
         const double capacity = r->levels[i].bytes;
-        const size_t bytes = isinf(capacity) ? most : (size_t)(capacity / 2);
+        const size_t bytes =
+            isinf(capacity) ? most_bytes(r) : (size_t)(capacity / 2);
         for (int k = 0; k < N_MOVES; k++)
             r->levels[i].rate =
                 fmax(r->levels[i].rate,
                      rate_of(move_kernels[k], memory, bytes, 2e-3));
     }
-    free(memory);
-}
-
-static bool is_complete(const roof *r)
-{
-    bool good = r->f32_flops > 0 && r->f64_flops > 0;
-    for (int i = 0; i < r->n_levels; i++)
-        good = good && r->levels[i].rate > 0;
-    return good;
 }
 
 /* New threads may begin on the CPU of another one, and CPUs with a low
@@ -91,6 +86,48 @@ static void warm_up(void)
         (void)plain_roof_fma_f32(NULL, 0, 100);
 }
 
+static void measure_round(roof *r, void *memory)
+{
+    warm_up();
+    r->f32_flops = fmax(r->f32_flops, rate_of(fma_kernels[0], NULL, 0, 4e-3));
+    r->f64_flops = fmax(r->f64_flops, rate_of(fma_kernels[1], NULL, 0, 4e-3));
+    measure_levels(r, memory);
+}
+
+/* No rate is 0 or has grown since `before`. */
+static bool is_settled(const roof *before, const roof *r)
+{
+    const double grown = 1.03;
+    bool is = r->f32_flops > 0 && r->f32_flops < grown * before->f32_flops &&
+              r->f64_flops > 0 && r->f64_flops < grown * before->f64_flops;
+    for (int i = 0; i < r->n_levels; i++)
+        is = is && r->levels[i].rate > 0 &&
+             r->levels[i].rate < grown * before->levels[i].rate;
+    return is;
+}
+
+/* False if fewer threads compute as fast: these had to share CPUs, perhaps with
+   other programs. */
+static bool has_gain(const roofs *rs, const roof *r)
+{
+    const double gain = 1.1;
+    for (int i = 0; i < rs->n; i++)
+        if (rs->all[i].threads < r->threads &&
+            (r->f32_flops < gain * rs->all[i].f32_flops ||
+             r->f64_flops < gain * rs->all[i].f64_flops))
+            return false;
+    return true;
+}
+
+/* The larger rates of both; of the levels, those that `r` has. */
+static void keep_larger(roof *r, const roof *other)
+{
+    r->f32_flops = fmax(r->f32_flops, other->f32_flops);
+    r->f64_flops = fmax(r->f64_flops, other->f64_flops);
+    for (int k = 0; k < r->n_levels; k++)
+        r->levels[k].rate = fmax(r->levels[k].rate, other->levels[k].rate);
+}
+
 /* More threads can do what fewer can; a lower rate was disturbed. */
 static void raise_to_fewer_threads(const roofs *rs, roof *r)
 {
@@ -98,16 +135,13 @@ static void raise_to_fewer_threads(const roofs *rs, roof *r)
         const roof *other = &rs->all[i];
         if (other->threads >= r->threads)
             continue;
-        r->f32_flops = fmax(r->f32_flops, other->f32_flops);
-        r->f64_flops = fmax(r->f64_flops, other->f64_flops);
-        for (int k = 0; k < r->n_levels; k++)
-            r->levels[k].rate = fmax(r->levels[k].rate, other->levels[k].rate);
+        keep_larger(r, other);
     }
 }
 
 void roofs_measure(roofs *rs, int threads)
 {
-    enum { MAX_MEASUREMENTS = 5 };
+    enum { MAX_ROUNDS = 6 };
     roof *r = NULL;
     for (int i = 0; i < rs->n; i++)
         if (rs->all[i].threads == threads)
@@ -119,16 +153,34 @@ void roofs_measure(roofs *rs, int threads)
         *r = (roof){.threads = threads};
         find_levels(r);
     }
+    const size_t bytes = most_bytes(r);
+    void *memory = memory_create(bytes);
+    if (!memory)
+        return;
+    fill_uniform(memory, TG_F32, (int64_t)(bytes / sizeof(float)), 1, 0, 1);
     backend_set_threads(threads);
-    for (int i = 0; i == 0 || (i < MAX_MEASUREMENTS && !is_complete(r)); i++) {
-        warm_up();
-        r->f32_flops =
-            fmax(r->f32_flops, rate_of(fma_kernels[0], NULL, 0, 4e-3));
-        r->f64_flops =
-            fmax(r->f64_flops, rate_of(fma_kernels[1], NULL, 0, 4e-3));
-        measure_levels(r);
-    }
+    roof before;
+    int n_rounds = 0;
+    do {
+        before = *r;
+        measure_round(r, memory);
+    } while (++n_rounds < MAX_ROUNDS &&
+             !(is_settled(&before, r) && has_gain(rs, r)));
+    free(memory);
     raise_to_fewer_threads(rs, r);
+}
+
+void roofs_add(roofs *rs, const roofs *more)
+{
+    for (int i = 0; i < more->n; i++) {
+        int k = 0;
+        while (k < rs->n && rs->all[k].threads != more->all[i].threads)
+            k++;
+        if (k < rs->n)
+            keep_larger(&rs->all[k], &more->all[i]);
+        else if (rs->n < MAX_ROOFS)
+            rs->all[rs->n++] = more->all[i];
+    }
 }
 
 const roof *roofs_find(const roofs *rs, int threads)

@@ -29,11 +29,15 @@ typedef struct roofs {
 } roofs;
 
 /*
- * Measures the roofs for a number of threads, in about 0.2 s. Called again for
- * the same number, keeps the larger rates: a disturbance only lowers them. A
- * rate of 0 is measured again, and no rate is below that of fewer threads.
+ * Measures the roofs for a number of threads, in 0.5 s on an idle machine. A
+ * disturbance only lowers rates, so the largest of several rounds count, which
+ * end when a round finds no larger one. Called again for the same number, keeps
+ * the larger rates. No rate is below that of fewer threads.
  */
 void roofs_measure(roofs *r, int threads);
+
+/* Adds those of another run on the same machine: the larger rates. */
+void roofs_add(roofs *r, const roofs *more);
 
 const roof *roofs_find(const roofs *r, int threads);
 

@@ -353,6 +353,10 @@ static bool read_files(session *s)
             return false;
         }
     }
+    if (!results_sort(&s->results)) {
+        fprintf(stderr, "tgjit-bench: out of memory\n");
+        return false;
+    }
     /* Merged rows may have been compared with other roofs. */
     results_apply_roofs(&s->results);
     if (s->o->label)

@@ -4,6 +4,7 @@
 
 dist_doc_DATA += \
 	CONTRIBUTING.md \
+	SECURITY.md \
 	README.md \
 	docs/AHEAD_OF_TIME.md \
 	docs/ARCHITECTURE.md \
@@ -25,6 +26,7 @@ dist_doc_DATA += \
 	docs/PERFORMANCE.md \
 	docs/PERFORMANCE_NOTES.md \
 	docs/PROFILING.md \
+	docs/RELIABILITY.md \
 	docs/SCHEDULES.md \
 	docs/STYLE.md \
 	docs/TRAINING.md \

@@ -16,10 +16,11 @@ cat <<'END'
 <!-- Generated from bench/results by `make update-performance-doc'. -->
 
 These tables are generated from the result files in `bench/results`, one for each
-kind of CPU: `tgjit-bench --out` wrote them on an idle machine, and they have every
-repetition. A file may merge several runs (`--from`); the rows of one case and number
-of threads are from one run, except those of the interpreter. To see one as a page
-with charts:
+kind of CPU: `tgjit-bench --out` wrote them on virtual machines, and they have every
+repetition. The back ends of a case took turns, but other programs may have disturbed
+single rows, above all with all threads. A file may merge several runs (`--from`); the
+rows of one case and number of threads are from one run, except those of the
+interpreter. To see one as a page with charts:
 
     tgjit-bench --from=bench/results/FILE.json --html=report.html
 
@@ -36,9 +37,10 @@ explains what bounds the cases, and tgjit-bench(1) what they compute.
   operations and the least memory traffic of the case. Data in a faster cache than
   its size suggests can exceed 100 %.
 - **all threads**: the time with as many threads as CPUs.
-- **behind**: compiled code takes more than 1.05 times as long as plain C or the
-  fastest library, with one thread or with all (*threads*). Cases that measure
-  overhead (calls, files, a busy machine) are not judged.
+- **behind**: compiled code takes more than 1.05 times as long as plain C,
+  hand-written SIMD (*expert*) or the fastest library, with one thread or with all
+  (*threads*). Cases that measure overhead (calls, files, a busy machine) are not
+  judged.
 END
 for file in "$2"/*.json; do
     echo

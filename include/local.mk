@@ -10,6 +10,7 @@ topicinclude_HEADERS = \
 	include/tgjit/bundle.h \
 	include/tgjit/cache.h \
 	include/tgjit/calibration.h \
+	include/tgjit/cancel.h \
 	include/tgjit/context.h \
 	include/tgjit/control.h \
 	include/tgjit/dataset.h \
@@ -64,7 +65,7 @@ topicinclude_HEADERS += include/tgjit/fftw.h
 endif
 
 # Of libtgjit-mpi.
-if HAVE_MPI
+if HAVE_MPI_LIBRARY
 topicinclude_HEADERS += include/tgjit/mpi.h
 endif
 EXTRA_DIST += include/tgjit/mpi.h

@@ -9,6 +9,7 @@
 #include "tgjit/bundle.h"
 #include "tgjit/cache.h"
 #include "tgjit/calibration.h"
+#include "tgjit/cancel.h"
 #include "tgjit/context.h"
 #include "tgjit/control.h"
 #include "tgjit/dataset.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "assembly_dump.h"
+#include "base/cancel.h"
 #include "base/error.h"
 #include "cache/code_cache.h"
 #include "codegen/plugin.h"
@@ -204,6 +205,7 @@ static tg_status load_or_generate(void *user, tgi_code **out_code)
         return TG_OK;
     if (is_measured(j))
         tune(j);
+    TGI_TRY(tgi_cancel_check());
     return generate_code(j, out_code);
 }
 
@@ -255,6 +257,7 @@ tgi_codegen_options tgi_compile_request(const tgi_loops *loops,
         .instruments = options->instruments,
         .has_step_hooks = !tgi_loops_are_single(loops),
         .has_polls = tgi_loops_have_starts(loops),
+        .can_be_cancelled = true,
         .wants_ir = tgi_jit_wants_stage(options, "ir") ||
                     tgi_jit_wants_stage(options, "ir-after"),
         .wants_assembly = tgi_jit_wants_stage(options, "asm"),

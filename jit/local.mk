@@ -222,6 +222,8 @@ libtgjit_core_la_SOURCES += \
 	jit/run/calibrate.c \
 	jit/run/kernel_timer.c \
 	jit/run/native.c \
+	jit/run/native_cancel.c \
+	jit/run/native_cancel.h \
 	jit/run/native_object.h \
 	jit/run/native_profile.c \
 	jit/run/native_profile.h \
@@ -262,6 +264,8 @@ libtgjit_rt_la_SOURCES = \
 	jit/run/team.h \
 	jit/run/wait_word.c \
 	jit/run/wait_word.h \
+	jit/run/team_places.c \
+	jit/run/team_places.h \
 	jit/run/team_workers.c \
 	jit/run/team_workers.h
 libtgjit_rt_la_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
@@ -279,6 +283,8 @@ libtgjit_aot_a_SOURCES = \
 	jit/run/team.h \
 	jit/run/wait_word.c \
 	jit/run/wait_word.h \
+	jit/run/team_places.c \
+	jit/run/team_places.h \
 	jit/run/team_workers.c \
 	jit/run/team_workers.h \
 	jit/run/work_share.c \
@@ -320,8 +326,12 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_aarch64.c \
 	jit/llvm/emit/llvm_access.c \
 	jit/llvm/emit/llvm_access.h \
+	jit/llvm/emit/llvm_byte_products.c \
+	jit/llvm/emit/llvm_byte_products.h \
 	jit/llvm/emit/llvm_cache_hints.c \
 	jit/llvm/emit/llvm_cache_hints.h \
+	jit/llvm/emit/llvm_cast_index.c \
+	jit/llvm/emit/llvm_cast_index.h \
 	jit/llvm/emit/llvm_check.c \
 	jit/llvm/emit/llvm_check.h \
 	jit/llvm/emit/llvm_constant_pool.c \
@@ -347,6 +357,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_lookup.h \
 	jit/llvm/emit/llvm_offsets.c \
 	jit/llvm/emit/llvm_offsets.h \
+	jit/llvm/emit/llvm_poll.c \
+	jit/llvm/emit/llvm_poll.h \
 	jit/llvm/emit/llvm_program.c \
 	jit/llvm/emit/llvm_program.h \
 	jit/llvm/emit/llvm_quirks.c \
@@ -355,6 +367,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/emit/llvm_random.h \
 	jit/llvm/emit/llvm_register_transpose.c \
 	jit/llvm/emit/llvm_register_transpose.h \
+	jit/llvm/emit/llvm_cancel.c \
+	jit/llvm/emit/llvm_cancel.h \
 	jit/llvm/emit/llvm_stack.c \
 	jit/llvm/emit/llvm_stack.h \
 	jit/llvm/emit/llvm_store_forwarding.c \

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/error.h"
 #include "base/hash.h"
 #include "cache/code.h"
@@ -97,7 +98,8 @@ typedef struct trial {
 
 static bool is_over(const search *s)
 {
-    return s->timer->now() - s->begin_ns >= s->options->tuning.budget_ns;
+    return s->timer->now() - s->begin_ns >= s->options->tuning.budget_ns ||
+           tgi_cancel_check();
 }
 
 /* False if the current schedule was tried before, or is one too many. Fails

@@ -4,6 +4,7 @@
  * preparation: it allocates nothing and sends nothing but the data.
  */
 #include "mpi/call.h"
+#include "mpi/simulated_time.h"
 
 #include <limits.h>
 #include <stdio.h>
@@ -25,6 +26,8 @@ MPI_Datatype tgi_mpi_datatype(tg_dtype dtype)
     case TG_U64: return MPI_UINT64_T;
     case TG_F32: return MPI_FLOAT;
     case TG_F64: return MPI_DOUBLE;
+    case TG_F16:
+    case TG_BF16: return MPI_UINT16_T; /* to be moved, not reduced */
     default: return MPI_BYTE; /* bool */
     }
 }
@@ -148,7 +151,9 @@ static tgi_mpi_schedule *make_schedule(const tgi_mpi_call *call, bool *is_mpis)
     const tg_mpi *m = call->m;
     const size_t bytes = tg_dtype_bytes(call->dtype);
     const tgi_mpi_operation operation = tgi_mpi_operation_of(call->reduction);
-    const bool any_order = m->order == TG_REDUCE_ANY_ORDER;
+    /* MPI has no operations on halves. */
+    const bool any_order = m->order == TG_REDUCE_ANY_ORDER &&
+                           call->dtype != TG_F16 && call->dtype != TG_BF16;
     *is_mpis = false;
     switch (call->kind) {
     case TGI_MPI_SHIFT:
@@ -285,10 +290,9 @@ static tg_status start(tgi_mpi_call *call, const char *const *in, char *out)
     return tgi_mpi_check(m, error, call->text);
 }
 
-tg_status tgi_mpi_call_run(const tg_host_buffer *in, size_t n_in,
-                           const tg_host_buffer *out, size_t n_out, void *user)
+static tg_status run(tgi_mpi_call *call, const tg_host_buffer *in, size_t n_in,
+                     const tg_host_buffer *out, size_t n_out)
 {
-    tgi_mpi_call *call = user;
     const char *data[TGI_MPI_MAX_PARTIALS];
     for (size_t k = 0; k < n_in; k++)
         data[k] = in[k].data;
@@ -304,18 +308,24 @@ tg_status tgi_mpi_call_run(const tg_host_buffer *in, size_t n_in,
     return tgi_mpi_finish(call->m, &call->pending);
 }
 
-/* -- Buckets --------------------------------------------------------------- */
-
-tg_status tgi_mpi_bucket_start(const tg_host_buffer *in, size_t n_in,
-                               const tg_host_buffer *out, size_t n_out,
-                               void *user)
+tg_status tgi_mpi_call_run(const tg_host_buffer *in, size_t n_in,
+                           const tg_host_buffer *out, size_t n_out, void *user)
 {
     tgi_mpi_call *call = user;
+    tgi_mpi_enter(&call->m->left);
+    const tg_status status = run(call, in, n_in, out, n_out);
+    tgi_mpi_leave(&call->m->left);
+    return status;
+}
+
+/* -- Buckets --------------------------------------------------------------- */
+
+static tg_status start_bucket(tgi_mpi_call *call, const tg_host_buffer *in,
+                              size_t n_in)
+{
     tg_mpi *m = call->m;
     const char *data[TGI_MPI_MAX_PARTIALS];
     int64_t count = 0;
-    (void)out;
-    (void)n_out;
     for (size_t i = 0; i < n_in; i += call->n_partials)
         count += tgi_mpi_count(&in[i]);
     tg_status status = begin(call, in[0].dtype, 1, &count);
@@ -346,14 +356,23 @@ tg_status tgi_mpi_bucket_start(const tg_host_buffer *in, size_t n_in,
     return status;
 }
 
-tg_status tgi_mpi_bucket_finish(const tg_host_buffer *in, size_t n_in,
-                                const tg_host_buffer *out, size_t n_out,
-                                void *user)
+tg_status tgi_mpi_bucket_start(const tg_host_buffer *in, size_t n_in,
+                               const tg_host_buffer *out, size_t n_out,
+                               void *user)
 {
     tgi_mpi_call *call = user;
+    (void)out;
+    (void)n_out;
+    tgi_mpi_enter(&call->m->left);
+    const tg_status status = start_bucket(call, in, n_in);
+    tgi_mpi_leave(&call->m->left);
+    return status;
+}
+
+static tg_status finish_bucket(tgi_mpi_call *call, const tg_host_buffer *out,
+                               size_t n_out)
+{
     tg_mpi *m = call->m;
-    (void)in;
-    (void)n_in;
     if (m->has_failed)
         return tgi_mpi_fail_again(m);
     if (!call->is_started)
@@ -368,5 +387,18 @@ tg_status tgi_mpi_bucket_finish(const tg_host_buffer *in, size_t n_in,
         memcpy(out[i].data, at, bytes);
         at += bytes;
     }
+    return status;
+}
+
+tg_status tgi_mpi_bucket_finish(const tg_host_buffer *in, size_t n_in,
+                                const tg_host_buffer *out, size_t n_out,
+                                void *user)
+{
+    tgi_mpi_call *call = user;
+    (void)in;
+    (void)n_in;
+    tgi_mpi_enter(&call->m->left);
+    const tg_status status = finish_bucket(call, out, n_out);
+    tgi_mpi_leave(&call->m->left);
     return status;
 }

@@ -29,6 +29,12 @@ static bool has_mpi(const recording *r)
     return r->m != NULL;
 }
 
+static bool is_float(tg_dtype dtype)
+{
+    return dtype == TG_F32 || dtype == TG_F64 || dtype == TG_F16 ||
+           dtype == TG_BF16;
+}
+
 static bool can_reduce(const recording *r, tg_value x,
                        tg_mpi_reduction reduction)
 {
@@ -37,7 +43,7 @@ static bool can_reduce(const recording *r, tg_value x,
         tg_fail_at(r->t, r->site, "%s: %d is not a tg_mpi_reduction", r->name,
                    (int)reduction);
     else if (dtype == TG_BOOL ||
-             (reduction == TG_MPI_MEAN && dtype != TG_F32 && dtype != TG_F64))
+             (reduction == TG_MPI_MEAN && !is_float(dtype)))
         tg_fail_at(r->t, r->site, "%s: a %s of %s; convert it with tg_cast",
                    r->name, reduction == TG_MPI_MEAN ? "mean" : "reduction",
                    tg_dtype_name(dtype));

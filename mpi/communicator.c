@@ -4,62 +4,146 @@
  */
 #include "mpi/communicator.h"
 
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mpi/call.h"
 #include "mpi/function_list.h"
+#include "mpi/simulated_time.h"
 #include "mpi/train_step.h"
 #include "tgjit/host.h"
 
 #define DEFAULT_TIMEOUT 600.0
 
+/* -- Waiting --------------------------------------------------------------- */
+
+/* Nothing here waits for longer than the timeout for a rank that may be dead.
+   What MPI may still use then keeps its memory. */
+
+/* Waits for a request; else an error. */
+static bool await(MPI_Request *request, double timeout)
+{
+    const double begin = MPI_Wtime();
+    int error = MPI_SUCCESS, is_complete = 0;
+    if (*request == MPI_REQUEST_NULL)
+        return true;
+    for (uint64_t n = 0; error == MPI_SUCCESS && !is_complete; n++) {
+        if (timeout >= 0 && MPI_Wtime() - begin > timeout) {
+            tg_host_fail("mpi_create: has waited %g s for the other ranks",
+                         timeout);
+            return false;
+        }
+        if (n > 1000)
+            sched_yield();
+        error = MPI_Test(request, &is_complete, MPI_STATUS_IGNORE);
+    }
+    if (error != MPI_SUCCESS)
+        tg_host_fail("mpi_create: MPI has failed");
+    return error == MPI_SUCCESS;
+}
+
+/* The minima of n numbers over all ranks. */
+static bool find_minima(MPI_Comm comm, double timeout, const int64_t *mine,
+                        int64_t *out_least, int n)
+{
+    const size_t bytes = (size_t)n * sizeof(*mine);
+    MPI_Request request = MPI_REQUEST_NULL;
+    int64_t *memory = malloc(2 * bytes);
+    if (!memory) {
+        tg_host_fail("mpi_create: out of memory");
+        return false;
+    }
+    memcpy(memory, mine, bytes);
+#ifdef TGJIT_SMPI /* its MPI_Iallreduce is slow, and of one rank never ends */
+    const int error = MPI_Allreduce(memory, memory + n, n, MPI_INT64_T,
+                                    MPI_MIN, comm);
+#else
+    const int error = MPI_Iallreduce(memory, memory + n, n, MPI_INT64_T,
+                                     MPI_MIN, comm, &request);
+#endif
+    if (error != MPI_SUCCESS) {
+        free(memory);
+        tg_host_fail("mpi_create: MPI has failed");
+        return false;
+    }
+    if (!await(&request, timeout))
+        return false;
+    memcpy(out_least, memory + n, bytes);
+    free(memory);
+    return true;
+}
+
+/* All ranks learn whether all have succeeded so far. */
+static bool all_succeed(MPI_Comm comm, double timeout, bool succeeds)
+{
+    const int64_t mine = succeeds;
+    int64_t all = 0;
+    if (!find_minima(comm, timeout, &mine, &all, 1))
+        return false;
+    if (succeeds && !all)
+        tg_host_fail("mpi_create: another rank has failed");
+    return all;
+}
+
 /* -- Bucket size ----------------------------------------------------------- */
 
 enum { ROUNDS = 5, PROBE_BYTES = 1 << 20 };
 
-/* The shortest time of a message to the neighbour and one from it, in
-   seconds. */
-static double time_of_shift(tg_mpi *m, char *memory, int bytes)
+/* A message to the neighbour and one from it. */
+static bool shift(tg_mpi *m, char *memory, int bytes)
 {
     const int n = m->ranks.n_ranks, rank = m->ranks.rank;
-    double shortest = 1e9;
+    MPI_Request receive, send;
+    if (MPI_Irecv(memory + bytes, bytes, MPI_BYTE, (rank + n - 1) % n, 0,
+                  m->comm, &receive) != MPI_SUCCESS ||
+        MPI_Isend(memory, bytes, MPI_BYTE, (rank + 1) % n, 0, m->comm,
+                  &send) != MPI_SUCCESS) {
+        tg_host_fail("mpi_create: MPI has failed");
+        return false;
+    }
+    return await(&receive, m->timeout) && await(&send, m->timeout);
+}
+
+/* The shortest time of that, in nanoseconds; 0: failure. */
+static double time_of_shift(tg_mpi *m, char *memory, int bytes)
+{
+    double shortest = 1e18;
     for (int i = 0; i < ROUNDS; i++) {
         const double begin = MPI_Wtime();
-        MPI_Sendrecv(memory, bytes, MPI_BYTE, (rank + 1) % n, 0,
-                     memory + bytes, bytes, MPI_BYTE, (rank + n - 1) % n, 0,
-                     m->comm, MPI_STATUS_IGNORE);
-        const double time = MPI_Wtime() - begin;
+        if (!shift(m, memory, bytes))
+            return 0;
+        const double time = 1e9 * (MPI_Wtime() - begin) + 1;
         shortest = time < shortest ? time : shortest;
     }
     return shortest;
 }
 
-/* The same on all ranks. Returns an MPI error code. */
-static int measure_bucket(tg_mpi *m)
+/* The same on all ranks. */
+static bool measure_bucket(tg_mpi *m)
 {
     enum { SMALLEST = 1 << 16, LARGEST = 1 << 25 };
     char *memory = calloc(2, PROBE_BYTES);
-    int has_memory = memory != NULL, all_have = 0;
-    int error = MPI_Allreduce(&has_memory, &all_have, 1, MPI_INT, MPI_MIN,
-                              m->comm);
-    double times[2] = {0, 0}, slowest[2];
-    if (error == MPI_SUCCESS && all_have) {
-        times[0] = time_of_shift(m, memory, 0);
-        times[1] = time_of_shift(m, memory, PROBE_BYTES);
+    if (!all_succeed(m->comm, m->timeout, memory != NULL)) {
+        free(memory);
+        return false;
     }
+    const double empty = time_of_shift(m, memory, 0);
+    const double full = empty > 0 ? time_of_shift(m, memory, PROBE_BYTES) : 0;
+    if (full <= 0)
+        return false; /* MPI may use the memory */
     free(memory);
-    if (error == MPI_SUCCESS)
-        error = MPI_Allreduce(times, slowest, 2, MPI_DOUBLE, MPI_MAX, m->comm);
-    if (error != MPI_SUCCESS)
-        return error;
-    const double per_byte = (slowest[1] - slowest[0]) / PROBE_BYTES;
-    const double bytes =
-        per_byte > 0 ? 10 * slowest[0] / per_byte : (double)LARGEST;
+    const int64_t mine[] = {-(int64_t)empty, -(int64_t)full};
+    int64_t slowest[2];
+    if (!find_minima(m->comm, m->timeout, mine, slowest, 2))
+        return false;
+    const double per_byte = (double)(slowest[0] - slowest[1]) / PROBE_BYTES;
+    const double bytes = per_byte > 0 ? -10 * (double)slowest[0] / per_byte
+                                      : (double)LARGEST;
     m->bucket_bytes = bytes < SMALLEST ? SMALLEST
                       : bytes > LARGEST ? LARGEST
                                         : (size_t)bytes;
-    return MPI_SUCCESS;
+    return true;
 }
 
 /* -- Creation -------------------------------------------------------------- */
@@ -75,17 +159,29 @@ static bool options_agree(tg_mpi *m)
         both[i] = mine[i];
         both[N + i] = -mine[i];
     }
-    if (MPI_Allreduce(both, least, 2 * N, MPI_INT64_T, MPI_MIN, m->comm) !=
-        MPI_SUCCESS) {
-        tg_host_fail("mpi_create: MPI_Allreduce has failed");
+    if (!find_minima(m->comm, m->timeout, both, least, 2 * N))
         return false;
-    }
     for (int i = 0; i < N; i++)
         if (least[i] != -least[N + i]) {
             tg_host_fail("mpi_create: the options of the ranks differ");
             return false;
         }
     return true;
+}
+
+static bool duplicate(tg_mpi *m, MPI_Comm comm)
+{
+    MPI_Request request = MPI_REQUEST_NULL;
+#ifdef TGJIT_SMPI /* has no MPI_Comm_idup */
+    const int error = MPI_Comm_dup(comm, &m->comm);
+#else
+    const int error = MPI_Comm_idup(comm, &m->comm, &request);
+#endif
+    if (error == MPI_SUCCESS && await(&request, m->timeout) &&
+        MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN) == MPI_SUCCESS)
+        return true;
+    m->comm = MPI_COMM_NULL;
+    return false;
 }
 
 static int64_t shards_of(const tg_mpi_options *options, int n_ranks)
@@ -116,17 +212,6 @@ static bool options_are_valid(const tg_mpi_options *options, int n_ranks,
     return false;
 }
 
-/* All ranks learn whether all have succeeded so far. */
-static bool all_succeed(MPI_Comm comm, bool succeeds)
-{
-    int mine = succeeds, all = 0;
-    if (MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm) != MPI_SUCCESS)
-        return false;
-    if (succeeds && !all)
-        tg_host_fail("mpi_create: another rank has failed");
-    return all;
-}
-
 static bool is_initialised(void)
 {
     int begun = 0, ended = 0;
@@ -135,6 +220,25 @@ static bool is_initialised(void)
     if (!begun || ended)
         tg_host_fail("mpi_create: MPI is not initialised; call MPI_Init");
     return begun && !ended;
+}
+
+/* True if this thread may call MPI; else an error. A simulated rank is a thread
+   of its own, of one process. */
+static bool may_call(bool *out_has_one_thread)
+{
+#ifdef TGJIT_SMPI
+    *out_has_one_thread = false;
+    return true;
+#else
+    int level = MPI_THREAD_SINGLE, is_main = 0;
+    MPI_Query_thread(&level);
+    MPI_Is_thread_main(&is_main);
+    *out_has_one_thread = level < MPI_THREAD_SERIALIZED;
+    if (*out_has_one_thread && !is_main)
+        tg_host_fail("mpi_create: this thread has not initialised MPI; "
+                     "initialise it with MPI_THREAD_SERIALIZED");
+    return !*out_has_one_thread || is_main;
+#endif
 }
 
 /* The memory of a tg_mpi; NULL and an error on failure. */
@@ -171,7 +275,8 @@ tg_mpi *tg_mpi_create(tg_context *ctx, MPI_Comm comm,
 {
     const tg_mpi_options defaults = TG_MPI_OPTIONS_INIT;
     int rank = 0, n_ranks = 1;
-    if (!is_initialised())
+    bool has_one_thread;
+    if (!is_initialised() || !may_call(&has_one_thread))
         return NULL;
     if (!ctx || comm == MPI_COMM_NULL) {
         tg_host_fail("mpi_create: the %s is NULL",
@@ -180,24 +285,30 @@ tg_mpi *tg_mpi_create(tg_context *ctx, MPI_Comm comm,
     }
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &n_ranks);
-    tg_mpi *m = create_here(ctx, options ? options : &defaults, rank, n_ranks);
-    if (!all_succeed(comm, m != NULL)) {
+    if (!options)
+        options = &defaults;
+    const double timeout =
+        options->struct_bytes == sizeof(*options) && options->timeout != 0
+            ? options->timeout
+            : DEFAULT_TIMEOUT;
+    tg_mpi *m = create_here(ctx, options, rank, n_ranks);
+    if (!all_succeed(comm, timeout, m != NULL)) {
         tg_mpi_release(m);
         return NULL;
     }
-    int error = MPI_Comm_dup(comm, &m->comm);
-    if (error == MPI_SUCCESS)
-        error = MPI_Comm_set_errhandler(m->comm, MPI_ERRORS_RETURN);
-    if (error != MPI_SUCCESS)
-        tg_host_fail("mpi_create: MPI_Comm_dup has failed");
-    bool succeeds = error == MPI_SUCCESS && options_agree(m);
-    if (succeeds && !m->bucket_bytes) {
-        succeeds = measure_bucket(m) == MPI_SUCCESS;
-        if (!succeeds)
-            tg_host_fail("mpi_create: measuring the network has failed");
-    }
-    if (all_succeed(comm, succeeds))
+    const bool succeeds = duplicate(m, comm) && options_agree(m) &&
+                          (m->bucket_bytes || measure_bucket(m));
+    m->has_one_thread = has_one_thread;
+    m->thread = pthread_self();
+    tgi_mpi_leave(&m->left);
+    const int64_t mine = succeeds;
+    int64_t all = 0;
+    /* Without an answer a rank may be dead: the communicator is not freed. */
+    m->has_failed = !find_minima(comm, timeout, &mine, &all, 1);
+    if (succeeds && all)
         return m;
+    if (succeeds && !m->has_failed)
+        tg_host_fail("mpi_create: another rank has failed");
     tg_mpi_release(m);
     return NULL;
 }

@@ -6,6 +6,8 @@
 #ifndef TGI_MPI_COMMUNICATOR_H
 #define TGI_MPI_COMMUNICATOR_H
 
+#include <pthread.h>
+
 #include "mpi/schedule.h"
 #include "tgjit/mpi.h"
 
@@ -46,6 +48,10 @@ struct tg_mpi {
     bool has_failed;
     int64_t fails_at; /* the collective announced to fail; -1: none */
     char failure[TGI_MPI_FAILURE_TEXT];
+    double left; /* CPU time (simulated_time.h) */
+    /* MPI may only be called by the thread that has created this. */
+    bool has_one_thread;
+    pthread_t thread;
     struct tgi_mpi_call *calls;      /* all, a list */
     struct tgi_mpi_pending *pending; /* started collectives, a list */
     struct tgi_mpi_function *functions;     /* a list */
@@ -63,7 +69,11 @@ typedef struct tgi_mpi_pending {
     bool is_listed;
 } tgi_mpi_pending;
 
-/* Numbers the next collective; fails if it has been announced to fail. */
+/* True if this thread may call MPI. */
+bool tgi_mpi_may_call(const tg_mpi *m);
+
+/* Numbers the next collective; fails if it has been announced to fail, or if
+   this thread must not call MPI. */
 tg_status tgi_mpi_begin(tg_mpi *m);
 
 /* Adds a started collective to those that polls advance. */

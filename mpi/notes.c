@@ -120,7 +120,8 @@ tg_status tgi_mpi_check(tg_mpi *m, int error, const char *text)
 
 tg_status tg_mpi_report(tg_mpi *mpi, tg_status status)
 {
-    if (!mpi || status == TG_OK || status == TG_END_OF_DATA || mpi->has_failed)
+    if (!mpi || status == TG_OK || status == TG_END_OF_DATA ||
+        mpi->has_failed || !tgi_mpi_may_call(mpi))
         return status;
     /* The record still has the failure. */
     snprintf(mpi->failure, sizeof(mpi->failure), "rank %d has failed: %.700s",

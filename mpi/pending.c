@@ -7,6 +7,8 @@
 #include <time.h>
 
 #include "mpi/communicator.h"
+#include "mpi/simulated_time.h"
+#include "tgjit/host.h"
 #include "tgjit/profile.h"
 
 /* A wait that succeeds soon reads neither notes nor the clock. */
@@ -51,8 +53,18 @@ tg_status tgi_mpi_waiting_poll(tg_mpi *m, tgi_mpi_waiting *w, const char *text)
     return TG_OK;
 }
 
+bool tgi_mpi_may_call(const tg_mpi *m)
+{
+    return !m->has_one_thread || pthread_equal(m->thread, pthread_self());
+}
+
 tg_status tgi_mpi_begin(tg_mpi *m)
 {
+    /* The others cannot be told here; tg_mpi_report does it. */
+    if (!tgi_mpi_may_call(m))
+        return tg_host_fail("a collective on a thread other than the one that "
+                            "created the tg_mpi; initialise MPI with "
+                            "MPI_THREAD_SERIALIZED");
     m->has_failed |= m->fails_at >= 0 && m->fails_at <= m->number + 1;
     if (m->has_failed)
         return tgi_mpi_fail_again(m);
@@ -119,11 +131,13 @@ bool tgi_mpi_poll_quietly(void *mpi)
 {
     tg_mpi *m = mpi;
     bool goes_on = false;
+    tgi_mpi_enter(&m->left);
     for (tgi_mpi_pending *p = m->pending;
          p && m->poll_error == MPI_SUCCESS; p = p->next) {
         m->poll_error = advance(p);
         goes_on |= !is_complete(p);
     }
+    tgi_mpi_leave(&m->left);
     return goes_on && m->poll_error == MPI_SUCCESS;
 }
 

@@ -41,6 +41,8 @@ libtgjit_core_la_SOURCES += \
 	src/base/atomic_file.h \
 	src/base/checked.c \
 	src/base/checked.h \
+	src/base/cancel.c \
+	src/base/cancel.h \
 	src/base/clock.h \
 	src/base/dtype.c \
 	src/base/dtype.def \
@@ -121,6 +123,7 @@ libtgjit_core_la_SOURCES += \
 # -- src/recipe: what an operation computes for one element ------------------
 
 libtgjit_core_la_SOURCES += \
+	src/recipe/byte_products.h \
 	src/recipe/cost.c \
 	src/recipe/cost.h \
 	src/recipe/cost_node.c \

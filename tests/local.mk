@@ -19,6 +19,7 @@ unit_tests = \
 	tests/api/test_bundle \
 	tests/api/test_bundle_define \
 	tests/api/test_call \
+	tests/api/test_cancel \
 	tests/api/test_checkpoint \
 	tests/api/test_checks \
 	tests/api/test_checks_compiled \
@@ -48,7 +49,9 @@ unit_tests = \
 	tests/api/test_faults_gradient \
 	tests/api/test_faults_host \
 	tests/api/test_faults_jit \
+	tests/api/test_faults_numbers \
 	tests/api/test_faults_scopes \
+	tests/api/test_faults_system \
 	tests/api/test_faults_training \
 	tests/api/test_faults_vmap \
 	tests/api/test_function \
@@ -106,6 +109,7 @@ unit_tests = \
 	tests/api/test_training_threads \
 	tests/api/test_variable \
 	tests/api/test_vmap \
+	tests/codegen/test_cast_index \
 	tests/codegen/test_coalesce \
 	tests/codegen/test_code_cache \
 	tests/codegen/test_code_key \
@@ -268,6 +272,16 @@ tests_api_test_losses_LDADD = $(LDADD) $(LIBM)
 tests_api_test_optimiser_LDADD = $(LDADD) $(LIBM)
 tests_api_test_ops_statistics_LDADD = $(LDADD) $(LIBM)
 
+# Calls of the system that the library makes go to system_faults.c.
+tests_api_test_faults_system_LDFLAGS = $(AM_LDFLAGS) \
+	-Wl,--wrap=open,--wrap=openat,--wrap=read,--wrap=pread,--wrap=write \
+	-Wl,--wrap=renameat,--wrap=mmap,--wrap=mprotect,--wrap=pthread_create \
+	-Wl,--wrap=fsync,--wrap=fstat,--wrap=mkdir,--wrap=ftruncate
+tests_api_test_faults_system_SOURCES = \
+	tests/api/test_faults_system.c \
+	tests/support/system_faults.c \
+	tests/support/system_faults.h
+
 # Tests of libraries of operations.
 if HAVE_LAPACK
 unit_tests += tests/api/test_lapack
@@ -398,25 +412,39 @@ tests_api_test_cxx_SOURCES = tests/api/test_cxx.cpp
 # Each needs a line: tests_NAME_LDADD = $(plain_ldadd)
 plain_tests = \
 	tests/random/matmul_bounds \
+	tests/stress/fuzz_calls \
 	tests/stress/fuzz_files \
 	tests/stress/fuzz_objects \
+	tests/stress/limits \
 	tests/stress/stress_cache \
 	tests/stress/stress_calls \
 	tests/stress/stress_compile \
 	tests/stress/stress_data \
 	tests/stress/stress_disk_cache \
 	tests/stress/stress_forks \
+	tests/stress/stress_mixed \
 	tests/stress/stress_teams \
 	tests/stress/team_places \
 	tests/stress/thread_limits
 plain_ldadd = libtgjit-core.la
+tests_stress_fuzz_calls_LDADD = $(plain_ldadd)
+tests_stress_fuzz_calls_SOURCES = \
+	tests/stress/fuzz_calls.c \
+	tests/support/arguments.h \
+	tests/support/corpus.h \
+	tests/support/fuzz_options.h \
+	tests/support/support_random.h \
+	tests/support/workers.c \
+	tests/support/workers.h
 tests_stress_fuzz_files_LDADD = $(plain_ldadd)
 tests_stress_fuzz_files_SOURCES = \
 	tests/stress/fuzz_dlpack.c \
 	tests/stress/fuzz_files.c \
 	tests/stress/fuzz_files.h \
 	tests/support/arguments.h \
+	tests/support/corpus.h \
 	tests/support/file_samples.h \
+	tests/support/fuzz_options.h \
 	tests/support/guarded.c \
 	tests/support/guarded.h \
 	tests/support/support_random.h \
@@ -425,6 +453,7 @@ tests_stress_fuzz_files_SOURCES = \
 tests_stress_fuzz_objects_LDADD = $(plain_ldadd)
 tests_stress_fuzz_objects_SOURCES = \
 	tests/stress/fuzz_objects.c \
+	tests/support/corpus.h \
 	tests/support/guarded.c \
 	tests/support/guarded.h \
 	tests/support/support_random.h \
@@ -436,6 +465,17 @@ tests_stress_stress_calls_LDADD = $(plain_ldadd)
 tests_stress_stress_compile_LDADD = $(plain_ldadd)
 tests_stress_stress_forks_LDADD = $(plain_ldadd)
 tests_stress_stress_data_LDADD = $(plain_ldadd)
+tests_stress_limits_LDADD = $(plain_ldadd)
+tests_stress_limits_SOURCES = \
+	tests/stress/limits.c \
+	tests/support/arguments.h \
+	tests/support/footprint.h
+tests_stress_stress_mixed_LDADD = $(plain_ldadd)
+tests_stress_stress_mixed_SOURCES = \
+	tests/stress/stress_mixed.c \
+	tests/support/arguments.h \
+	tests/support/footprint.h \
+	tests/support/support_random.h
 tests_stress_stress_disk_cache_LDADD = $(plain_ldadd)
 tests_stress_stress_teams_LDADD = $(plain_ldadd)
 tests_stress_team_places_LDADD = $(plain_ldadd)
@@ -496,6 +536,44 @@ libtgjit_ulp_vector_la_LIBADD = $(LIBM)
 
 check_PROGRAMS += $(plain_tests)
 TESTS += $(plain_tests)
+
+# Fuzzers of libFuzzer, from the same sources: `make fuzzers', with configure
+# --enable-fuzz. Each takes the directory of a corpus.
+if FUZZ
+EXTRA_PROGRAMS = tests/fuzz-calls tests/fuzz-files tests/fuzz-graphs \
+	tests/fuzz-objects
+endif
+fuzz_cppflags = $(AM_CPPFLAGS) -DTGI_LIBFUZZER
+fuzz_cflags = $(AM_CFLAGS) -Wno-unused-function -Wno-unused-const-variable
+fuzz_ldflags = $(AM_LDFLAGS) -fsanitize=fuzzer
+tests_fuzz_calls_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_calls_CFLAGS = $(fuzz_cflags)
+tests_fuzz_calls_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_calls_LDADD = $(plain_ldadd)
+tests_fuzz_calls_SOURCES = tests/stress/fuzz_calls.c
+tests_fuzz_files_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_files_CFLAGS = $(fuzz_cflags)
+tests_fuzz_files_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_files_LDADD = $(plain_ldadd)
+tests_fuzz_files_SOURCES = \
+	tests/stress/fuzz_dlpack.c \
+	tests/stress/fuzz_files.c \
+	tests/support/guarded.c
+tests_fuzz_objects_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_objects_CFLAGS = $(fuzz_cflags)
+tests_fuzz_objects_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_objects_LDADD = $(plain_ldadd)
+tests_fuzz_objects_SOURCES = \
+	tests/stress/fuzz_objects.c \
+	tests/support/guarded.c
+tests_fuzz_graphs_CPPFLAGS = $(fuzz_cppflags)
+tests_fuzz_graphs_CFLAGS = $(fuzz_cflags)
+tests_fuzz_graphs_LDFLAGS = $(fuzz_ldflags)
+tests_fuzz_graphs_LDADD = $(plain_ldadd)
+tests_fuzz_graphs_SOURCES = $(tests_random_random_graphs_SOURCES)
+
+.PHONY: fuzzers
+fuzzers: $(EXTRA_PROGRAMS)
 
 # Run by check-export.sh, which compiles its output.
 check_PROGRAMS += tests/support/export-cases
@@ -659,6 +737,7 @@ script_tests = \
 	tests/scripts/check-docs.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
+	tests/scripts/check-faults.sh \
 	tests/scripts/check-from-tensorflow-python.sh \
 	tests/scripts/check-gdb.sh \
 	tests/scripts/check-headers.sh \
@@ -688,6 +767,7 @@ script_tests = \
 	tests/scripts/check-readme.sh \
 	tests/scripts/check-repro.sh \
 	tests/scripts/check-schedules-doc.sh \
+	tests/scripts/check-smpi.sh \
 	tests/scripts/check-tgjit-run.sh \
 	tests/scripts/check-training.sh \
 	tests/scripts/check-warm.sh
@@ -702,7 +782,9 @@ LONG_TESTS = \
 	tests/scripts/long-conv.sh \
 	tests/scripts/long-disk-cache.sh \
 	tests/scripts/long-files.sh \
+	tests/scripts/long-limits.sh \
 	tests/scripts/long-matmul.sh \
+	tests/scripts/long-mpi.sh \
 	tests/scripts/long-random-gradients.sh \
 	tests/scripts/long-random-graphs.sh \
 	tests/scripts/long-ulp.sh \
@@ -713,14 +795,19 @@ LONG_TESTS = \
 EXTRA_DIST += \
 	$(LONG_TESTS) \
 	$(script_tests) \
+	tests/scripts/coverage.sh \
 	tests/scripts/fake-engine.sh \
+	tests/scripts/slices.sh \
 	tests/support/api.h \
 	tests/support/building.h \
 	tests/support/control.h \
 	tests/support/datasets.h \
+	tests/corpus/calls.hex \
 	tests/corpus/control.hex \
+	tests/corpus/files.hex \
 	tests/corpus/jit.hex \
 	tests/corpus/mutants.hex \
+	tests/corpus/objects.hex \
 	tests/support/file_samples.h \
 	tests/support/files.h \
 	tests/support/finite_differences.h \
@@ -771,6 +858,7 @@ EXTRA_DIST += \
 	tests/golden/schedule/non_temporal.txt \
 	tests/golden/schedule/row_epilogue.txt \
 	tests/golden/schedule/softmax.txt \
+	tests/golden/schedule/stencil.txt \
 	tests/golden/schedule/straightline.txt \
 	tests/golden/schedule/sum_columns.txt \
 	tests/golden/schedule/sum_rows.txt \
@@ -854,6 +942,7 @@ EXTRA_DIST += \
 	tests/op_matrix/functions.py \
 	tests/op_matrix/halves.py \
 	tests/op_matrix/halves.txt \
+	tests/op_matrix/halves_functions.txt \
 	tests/op_matrix/images.txt \
 	tests/op_matrix/networks.txt \
 	tests/op_matrix/order.txt \
@@ -933,6 +1022,7 @@ check-TESTS: $(check_PROGRAMS)
 .PHONY: check-long
 check-long:
 	@$(MAKE) $(AM_MAKEFLAGS) check TESTS='$(LONG_TESTS)'
+	@$(SHELL) $(top_srcdir)/tests/scripts/slices.sh --summary || :
 
 # Builds its own copy of the tree.
 .PHONY: check-mutants
@@ -940,6 +1030,24 @@ check-mutants:
 	@$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' MAKE='$(MAKE)' \
 		$(SHELL) $(top_srcdir)/tests/scripts/mutants.sh $(MUTANTS)
 
+# Line coverage of make check (or of COVERED), in a build of its own.
+.PHONY: coverage
+coverage:
+	@srcdir='$(srcdir)' MAKE='$(MAKE)' CC='$(CC)' CXX='$(CXX)' \
+		$(SHELL) $(top_srcdir)/tests/scripts/coverage.sh $(COVERED)
+
+# Random campaigns that add up, for SECONDS_OF_SLICES; what has run so far.
+.PHONY: slices slices-summary
+slices: all
+	@$(MAKE) $(AM_MAKEFLAGS) tests/random/random-graphs \
+		tests/random/random-gradients tests/stress/fuzz_calls \
+		tests/stress/fuzz_files tests/stress/fuzz_objects
+	@$(SHELL) $(top_srcdir)/tests/scripts/slices.sh $(CAMPAIGNS)
+slices-summary:
+	@$(SHELL) $(top_srcdir)/tests/scripts/slices.sh --summary
+
 mostlyclean-local:
+	-rm -rf coverage.tmp tsan.tmp
+	-rm -f slice.log slice-*.log
 	-rm -f tests/*/*.out tests/*/*.sanitizer.* examples/*.out
 	-rm -rf mutants.tmp

@@ -126,7 +126,9 @@ typedef enum tg_status {
     TG_ERROR_FILE = 15,            /* a file or directory cannot be used */
     TG_ERROR_LIMIT = 16,           /* too many iterations, too deep nesting */
     TG_ERROR_ASSERT = 17,          /* the condition of a tg_assert is false */
-    TG_END_OF_DATA = 18            /* no element is left; not an error */
+    TG_END_OF_DATA = 18,           /* no element is left; not an error */
+    TG_ERROR_CANCELLED = 19,       /* ended by tg_cancel */
+    TG_ERROR_DEADLINE = 20         /* the deadline of the call has passed */
 } tg_status;
 
 /* A short name such as "shape error" or "out of memory"; never NULL. */

@@ -73,10 +73,11 @@ typedef bool tg_host_poll_function(void *user);
 
 /*
  * From a host function: makes the call that it is part of poll `function`, on
- * its own thread, between the work items of kernels and while that thread waits
- * for others: about every 50 us. One function at a time; NULL ends it, as the
- * end of the call does. Only calls with a tg_host_start poll. Returns false if
- * this thread runs no host function.
+ * its own thread, between and inside of the work items of kernels and while
+ * that thread waits for others: about every 25 us. Neither other host functions
+ * nor operations of the interpreter are interrupted. One function at a time;
+ * NULL ends it, as the end of the call does. Only calls with a tg_host_start
+ * poll. Returns false if this thread runs no host function.
  */
 TG_API bool tg_host_poll(tg_host_poll_function *function, void *user);
 

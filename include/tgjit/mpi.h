@@ -15,9 +15,10 @@
  * The program initialises and finalises MPI. All ranks make the same calls in
  * the same order. A collective is an ordered effect, as a host call is
  * (host.h): it runs on the thread that made the call, also in branches, which
- * all ranks must take alike, and loops. MPI_THREAD_SINGLE is enough if only the
- * thread that initialised MPI calls functions with collectives, and
- * MPI_THREAD_SERIALIZED if others do.
+ * all ranks must take alike, and loops. Threads of the library do not call
+ * MPI: MPI_Init, or MPI_THREAD_FUNNELED, is enough if only the thread that
+ * initialised MPI calls functions with collectives. On others they are an error
+ * below MPI_THREAD_SERIALIZED.
  *
  * Bits. A sum is computed in the order of a fixed tree. The leaves are ranks,
  * or, for data-parallel training, shards of the global batch: then the results
@@ -86,7 +87,8 @@ TG_API size_t tg_mpi_bucket_bytes(const tg_mpi *mpi);
 
 /*
  * Returns `status`. If it is an error, first tells all other ranks, whose
- * current or next collective fails with the message of this rank. For a status
+ * current or next collective fails with the message of this rank; on a thread
+ * that must not call MPI it tells nobody. For a status
  * that not all ranks get, such as that of every tg_call with collectives:
  *
  *     if (tg_mpi_report(mpi, tg_call(step, TG_ARGS(x), TG_RESULTS(&loss))))

@@ -307,7 +307,11 @@ TG_API tg_value tg_argmin_at(tg_operand x, int axis, tg_site site);
 typedef enum tg_matmul_flags {
     TG_MATMUL_PLAIN = 0,
     TG_TRANSPOSE_A = 1,
-    TG_TRANSPOSE_B = 2
+    TG_TRANSPOSE_B = 2,
+    /* Elements are i32 that hold four bytes: unsigned ones in a, signed ones in
+       b. A product is the sum of the four products of bytes.
+       tg_matmul_integer makes such operands from i8 and u8. */
+    TG_MATMUL_BYTES = 4
 } tg_matmul_flags;
 
 /*

@@ -41,6 +41,8 @@ static void put_control(tgi_strbuf *key, const tgi_control_flow *control)
     put(key, control->test.raw);
     put(key, control->is_limited);
     put(key, control->limit_check);
+    put(key, control->is_cancellable);
+    put(key, control->cancel_check);
     put(key, control->stack_set.raw);
     put(key, control->has_base);
     put(key, control->base.raw);
@@ -236,6 +238,7 @@ void tgi_code_key(const tgi_loops *loops, const tgi_codegen_options *options,
     put(out_key, options->instruments);
     put(out_key, options->has_step_hooks);
     put(out_key, options->has_polls);
+    put(out_key, options->can_be_cancelled);
     put_loops(out_key, loops);
     put(out_key, options->debug_directory != NULL);
     if (options->debug_directory)

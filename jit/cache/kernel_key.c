@@ -102,6 +102,7 @@ static void put_reduction(tgi_strbuf *key, const tgi_reduction *reduction)
     put(key, reduction->phase);
     put(key, reduction->is_split);
     put(key, reduction->combines_blocks);
+    put(key, reduction->is_bytes);
     put(key, reduction->value);
     put(key, reduction->other);
 }
@@ -149,6 +150,7 @@ static void put_matmul(tgi_strbuf *key, const tgi_matmul_schedule *m)
     put(key, m->packs_for_function);
     put(key, m->packs_masked_for_function);
     put(key, m->has_few_rows);
+    put(key, m->looks_ahead);
     put(key, (uint64_t)m->prefetched_a_bytes);
     put(key, (uint64_t)m->prefetched_b_bytes);
 }

@@ -63,6 +63,7 @@ typedef struct tgi_codegen_options {
     bool instruments;
     bool has_step_hooks; /* the entry calls frame->step_done after steps */
     bool has_polls;      /* the entry calls frame->poll in kernels */
+    bool can_be_cancelled; /* it reads frame->cancel_word */
     bool wants_ir, wants_assembly;
     /* If set, the object has debug information (DWARF); relative names of files
        are relative to this directory. It does not change the code. */

@@ -66,11 +66,22 @@ struct tgi_frame {
        this again. NULL: it executes all at once. Only set by a host step. */
     int64_t (*poll)(tgi_frame *frame, int64_t thread, int64_t begin,
                     int64_t end, int64_t item_cost);
+    /* The call may have to end early if this word differs from cancel_seen … */
+    const _Atomic int64_t *cancel_word;
+    int64_t cancel_seen;
+    /* … which this decides (TGI_CANCEL_…): nonzero if it must. All threads of a
+       team get the same answer between two barriers. */
+    int32_t (*must_end)(tgi_frame *frame, int64_t how);
     /* Not for compiled code: the state of the barrier (jit/run/team.c). */
     struct tgi_team *team;
     /* Not for compiled code: context of `host` and `grow`. */
     void *user;
 };
+
+/* Who asks frame->must_end: a thread of a team, about the last barrier; a thread
+   that decides for itself, as the others wait for it or do not exist; the last
+   thread to arrive at a barrier, for all. */
+enum { TGI_CANCEL_AGREED, TGI_CANCEL_ALONE, TGI_CANCEL_AT_BARRIER };
 
 typedef void tgi_entry(tgi_frame *frame, int64_t thread, int64_t n_threads);
 
@@ -80,7 +91,7 @@ typedef void tgi_entry(tgi_frame *frame, int64_t thread, int64_t n_threads);
  * with every change of the frame, so that incompatible objects and libraries do
  * not link.
  */
-#define TGI_AOT_RUN tgjit_aot_run_6
+#define TGI_AOT_RUN tgjit_aot_run_7
 void TGI_AOT_RUN(tgi_entry *entry, tgi_frame *frame, int32_t n_threads);
 
 #endif /* TGI_ENTRY_ABI_H */

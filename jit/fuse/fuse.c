@@ -9,7 +9,14 @@
  * forced. So there are at most as many restarts as nodes. In practice there are
  * one or two, because an attempt goes on and forces all values it can find.
  * Forcing a value twice would mean that memory does not cure the reason: that
- * is an internal error, not another attempt.
+ * is an internal error, not another attempt. So the value that is forced must be
+ * the one whose own task removes the reason:
+ *   - of a task that is too long, a value inside it, which becomes a task;
+ *   - of a reduction of axes that are not contiguous, or an assignment that reads
+ *     other elements of its variable: its value, which is then loaded densely;
+ *   - of windows that their users cannot index: the windows, copied;
+ *   - of a READ that would be stale: the READ, even if its user sees it through
+ *     views. Its task stands before that of the write; theirs may not.
  *
  * Requires:    a graph without calls; a variant of its extents.
  * Establishes: loops that obey loops.h.

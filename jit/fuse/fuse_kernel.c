@@ -243,6 +243,7 @@ static tg_status add_reduction(tgi_loop_builder *b, tgi_task *task,
                                tgi_reduction reduction)
 {
     reduction.op = task->reduce.op;
+    reduction.is_bytes = task->reduce.is_bytes && !reduction.combines_blocks;
     reduction.node = task->node;
     reduction.phase = b->phase;
     reduction.dtype = b->loops->insts.data[reduction.value].dtype;

@@ -46,7 +46,7 @@ typedef struct matmul {
     operand a, b;
     tgi_dim m, n, k;
     int64_t bytes; /* of an element */
-    bool is_dot;
+    bool is_dot, is_bytes;
 } matmul;
 
 static operand operand_of(const tgi_fuse_state *s, tgi_ref ref, int outer,
@@ -73,6 +73,7 @@ static matmul matmul_of(const tgi_fuse_state *s, tgi_ref ref)
         .m = tgi_fuse_extent(s, ref, rank - 2),
         .n = tgi_fuse_extent(s, ref, rank - 1),
         .bytes = tgi_dtype_bytes((tg_dtype)node->dtype),
+        .is_bytes = (flags & TG_MATMUL_BYTES) != 0,
     };
     p.k = tgi_fuse_extent(s, p.a.ref, p.a.inner);
     p.is_dot = (p.n == 1 && !a_flip) || (p.m == 1 && b_flip);
@@ -249,7 +250,8 @@ tg_status tgi_fuse_add_matmul(tgi_fuse_state *s, tgi_ref ref)
                      .node = ref,
                      .outer = tgi_domain_of(s, ref),
                      .vectors = p.is_dot ? TGI_ROWS : TGI_COLUMNS,
-                     .reduce.op = TGI_OP_MATMUL};
+                     .reduce.op = TGI_OP_MATMUL,
+                     .reduce.is_bytes = p.is_bytes};
     tgi_domain_dense_strides(s, &task.outer, task.target.stride);
     if (!p.is_dot)
         tgi_domain_ensure_lanes(&task.outer);

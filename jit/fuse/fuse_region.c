@@ -9,6 +9,8 @@
  * into the other, and an iteration ends by swapping their addresses. An
  * unbounded stack has one buffer.
  */
+#include <string.h>
+
 #include "base/error.h"
 #include "fuse/fuse_buffer.h"
 #include "fuse/fuse_steps.h"
@@ -289,6 +291,21 @@ static tg_status set_limit(const region *r)
     return c->is_limited ? add_check(r, &c->limit_check) : TG_OK;
 }
 
+/* A loop that is known to have few iterations ends soon: it is not cancelled, so
+   that it can compute in the memory of a variable. */
+static tg_status set_cancellable(const region *r)
+{
+    enum { FEW_ITERATIONS = 16 };
+    tgi_control_flow *c = control_of(r);
+    const void *constant =
+        tgi_graph_constant(r->s->graph, r->node->inputs[0]);
+    int64_t n_iterations = INT64_MAX;
+    if (constant)
+        memcpy(&n_iterations, constant, sizeof(n_iterations));
+    c->is_cancellable = n_iterations > FEW_ITERATIONS;
+    return c->is_cancellable ? add_check(r, &c->cancel_check) : TG_OK;
+}
+
 /* The parameter of the body that counts the slices pushed before the loop;
    NULL: the stack starts here. */
 static const tgi_node *find_base(const tgi_graph *body, tgi_ref push)
@@ -354,6 +371,7 @@ static tg_status add_loop(region *r)
         return tg_error_last()->status;
     control_of(r)->counter = r->params[0];
     TGI_TRY(set_limit(r));
+    TGI_TRY(set_cancellable(r));
     TGI_TRY(set_stacks(r));
     TGI_TRY(find_moves(r, results));
     TGI_TRY(add_step(r, TGI_STEP_LOOP));
@@ -364,7 +382,8 @@ static tg_status add_loop(region *r)
     TGI_TRY(add_step(r, TGI_STEP_LOOP_END));
     /* Other threads may still read the values that end the loop. */
     TGI_TRY(tgi_step_builder_barrier(r->st));
-    /* A straight-line loop ends here if an assert in it fails. */
+    /* A straight-line loop ends here if it is cancelled or an assert in it
+       fails. */
     if (!tgi_control_flow_can_fail(control_of(r)) &&
         !has_assert(r, first_host))
         return TG_OK;

@@ -34,15 +34,20 @@ static bool is_assert(const tgi_loops *loops, size_t step)
                loops->steps.data[step].host)]);
 }
 
+/* True if the code leaves this loop at its end when it fails. */
+static bool fails_at_end(const tgi_control_flow *c)
+{
+    return c->is_limited || !tgi_stack_set_id_is_none(c->stack_set);
+}
+
 /* True if this RETURN_IF_FAILED, which follows a barrier, can only be due to an
-   assert. */
+   assert or a cancelled loop: those leave the outermost loop. */
 static bool is_return_of_assert(const tgi_loops *loops, size_t step)
 {
     const tgi_loop_step *cause = &loops->steps.data[step - 2];
     return is_assert(loops, step - 2) ||
            (cause->kind == TGI_STEP_LOOP_END &&
-            !tgi_control_flow_can_fail(
-                tgi_loops_control(loops, cause->control)));
+            !fails_at_end(tgi_loops_control(loops, cause->control)));
 }
 
 /* True if there are only straight-line kernels in between, and loops whose

@@ -46,6 +46,7 @@ typedef struct tgi_task_map {
 
 typedef struct tgi_task_reduce {
     uint8_t op;             /* that of tgi_reduction */
+    bool is_bytes;          /* likewise */
     tgi_task_source source; /* replaces `value` */
     tgi_expr_root rhs;      /* MATMUL: the second operand, unless packed */
     tgi_task_source packed; /* MATMUL: replaces `rhs` */

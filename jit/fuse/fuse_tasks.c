@@ -445,6 +445,16 @@ static int count_groups(int rank, const tgi_dim *extent, uint64_t mask)
     return groups;
 }
 
+/* True if all reduced axes have one element, so that the result is the operand:
+   the gradients of broadcasts of unknown extents reduce many such axes. */
+static bool reduces_nothing(int rank, const tgi_dim *extent, uint64_t mask)
+{
+    bool is_one = true;
+    for (int axis = 0; axis < rank; axis++)
+        is_one &= !(mask >> axis & 1) || extent[axis] == 1;
+    return is_one;
+}
+
 static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -460,6 +470,8 @@ static tg_status add_reduce(tgi_fuse_state *s, tgi_ref ref)
     }
 
     uint64_t mask = ((const tgi_attr_axes *)node->attr)->mask;
+    if (reduces_nothing(rank, extent, mask))
+        return add_map(s, ref, in, none, false);
     int first_of_run = rank;
     while (first_of_run > 0 && mask >> (first_of_run - 1) & 1)
         first_of_run--;

@@ -221,6 +221,7 @@ bool tgi_llvm_codegen(const tgi_loops *loops,
         .free = options->free,
         .has_step_hooks = options->has_step_hooks,
         .has_polls = options->has_polls,
+        .can_be_cancelled = options->can_be_cancelled,
     };
     tgi_llvm_target_set_module(&target, module);
     program_init(&program, module, builder);

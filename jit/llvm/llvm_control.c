@@ -11,6 +11,7 @@
 #include "llvm/emit/llvm_check.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_stack.h"
@@ -222,6 +223,54 @@ static void reserve_slice(tgi_llvm_entry *n, const tgi_llvm_control *c,
     tgi_llvm_branch_end(&n->k, &full);
 }
 
+/* -- Cancelled calls ------------------------------------------------------- */
+
+/* True if all threads wait for each other in every iteration. */
+static bool has_barrier(const tgi_llvm_entry *n)
+{
+    const tgi_loops *loops = n->k.program->loops;
+    const tgi_control_id loop = loops->steps.data[n->step].control;
+    size_t first = n->step; /* LOOP or TEST */
+    while (loops->steps.data[first].kind != TGI_STEP_LOOP ||
+           !tgi_control_id_equals(loops->steps.data[first].control, loop))
+        first--;
+    const size_t end = tgi_loops_end_of(loops, first);
+    int depth = 0;
+    for (size_t i = first + 1; i < end; i++) {
+        const int kind = loops->steps.data[i].kind;
+        depth += kind == TGI_STEP_LOOP || kind == TGI_STEP_SWITCH;
+        depth -= kind == TGI_STEP_LOOP_END || kind == TGI_STEP_SWITCH_END;
+        if (kind == TGI_STEP_BARRIER && depth == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Before an iteration. Only at barriers do the threads agree that the call
+   ends: a loop without any gets one that most iterations skip. */
+static void end_if_cancelled(tgi_llvm_entry *n, const tgi_llvm_control *c,
+                             const tgi_control_flow *loops)
+{
+    enum { ITERATIONS_PER_BARRIER = 64 };
+    const tgi_llvm_program *program = n->k.program;
+    if (!loops->is_cancellable || !program->can_be_cancelled)
+        return;
+    if (!has_barrier(n)) {
+        LLVMValueRef skipped = LLVMBuildAnd(
+            n->k.b, iterations_done(n, c),
+            tgi_llvm_const_i64(program, ITERATIONS_PER_BARRIER - 1), "");
+        tgi_llvm_branch branch;
+        tgi_llvm_branch_begin(
+            &n->k, &branch,
+            LLVMBuildICmp(
+                n->k.b, LLVMIntEQ, skipped,
+                tgi_llvm_const_i64(program, ITERATIONS_PER_BARRIER - 1), ""));
+        tgi_llvm_barrier_emit(n);
+        tgi_llvm_branch_end(&n->k, &branch);
+    }
+    tgi_llvm_entry_cancel_emit(n);
+}
+
 /* -- Iterations ------------------------------------------------------------ */
 
 static void begin_loop(tgi_llvm_entry *n, tgi_llvm_control *c,
@@ -238,6 +287,8 @@ static void begin_loop(tgi_llvm_entry *n, tgi_llvm_control *c,
     LLVMPositionBuilderAtEnd(n->k.b, c->head);
     if (!loops->is_limited)
         branch_unless(n, has_iterations_left(n, c), c->after);
+    if (!loops->has_test)
+        end_if_cancelled(n, c, loops);
     if (!tgi_stack_set_id_is_none(loops->stack_set) && !loops->has_test)
         reserve_slice(n, c, loops);
 }
@@ -270,6 +321,7 @@ static void test_loop(tgi_llvm_entry *n, const tgi_llvm_control *c,
         c->after);
     if (loops->is_limited)
         fail_at_limit(n, c, loops);
+    end_if_cancelled(n, c, loops);
     if (!tgi_stack_set_id_is_none(loops->stack_set))
         reserve_slice(n, c, loops);
 }
@@ -290,6 +342,7 @@ static void end_iteration(tgi_llvm_entry *n, const tgi_llvm_control *c,
     for (uint32_t i = 0; i < loops->n_moved; i++)
         LLVMBuildStore(n->k.b, moved[i],
                        table_entry(n, tgi_buffer_id_index(loops->to[i])));
+    tgi_llvm_poll_frame(program, n->k.function, n->frame, n->thread);
     LLVMBuildBr(n->k.b, c->head);
     LLVMPositionBuilderAtEnd(n->k.b, c->after);
 }

@@ -110,6 +110,8 @@ static void find_failure_steps(tgi_llvm_entry *n)
             const tgi_control_flow *c = tgi_loops_control(loops, step->control);
             if (c->is_limited)
                 *failure_step(n, 1 + (int64_t)c->limit_check) = i;
+            if (c->is_cancellable)
+                *failure_step(n, 1 + (int64_t)c->cancel_check) = i;
             if (!tgi_stack_set_id_is_none(c->stack_set))
                 *failure_step(n, 1 + (int64_t)c->memory_check) = i;
         }
@@ -156,6 +158,63 @@ static void return_if_failed(tgi_llvm_entry *n, size_t at)
     LLVMBasicBlockRef next = tgi_llvm_block_append(&n->k, "next");
     LLVMBuildCondBr(n->k.b, has_failed, n->failed, next);
     LLVMPositionBuilderAtEnd(n->k.b, next);
+}
+
+/* -- Cancelled calls ------------------------------------------------------- */
+
+void tgi_llvm_entry_cancel_emit(tgi_llvm_entry *n)
+{
+    if (n->k.program->can_be_cancelled)
+        tgi_llvm_cancel_emit(n->k.program, n->k.function, n->frame, n->cancel,
+                             n->cancel_how, n->failed);
+}
+
+static bool is_visible(const tgi_loops *loops, tgi_buffer_id buffer)
+{
+    const int place = tgi_loops_buffer(loops, buffer)->place;
+    return place == TGI_PLACE_PARAM || place == TGI_PLACE_RESULT;
+}
+
+/* True if a step writes memory of the caller. */
+static bool writes_visibly(const tgi_loops *loops, size_t at)
+{
+    const tgi_kernel_loops *kernel = tgi_loops_kernel_at(loops, at);
+    for (size_t i = 0; kernel && i < kernel->stores.n; i++)
+        if (is_visible(loops, kernel->accesses.data[kernel->stores.data[i].access]
+                                  .buffer))
+            return true;
+    if (loops->steps.data[at].kind != TGI_STEP_HOST)
+        return false;
+    const tgi_host_step *host =
+        &loops->hosts.data[tgi_host_id_index(loops->steps.data[at].host)];
+    for (uint32_t i = host->n_inputs; i < host->n_buffers; i++)
+        if (is_visible(loops, host->buffers[i]))
+            return true;
+    return false;
+}
+
+/* Until the call writes memory of the caller, it can end at barriers outside of
+   loops and branches: finds the step where that ends, and how many of these
+   barriers share one such place. */
+static void find_cancellable_barriers(tgi_llvm_entry *n)
+{
+    enum { MAX_PLACES = 64 };
+    const tgi_loops *loops = n->k.program->loops;
+    size_t n_barriers = 0;
+    for (n->cancellable_end = 0; n->cancellable_end < loops->steps.n &&
+                                 !writes_visibly(loops, n->cancellable_end);
+         n->cancellable_end++)
+        n_barriers +=
+            loops->steps.data[n->cancellable_end].kind == TGI_STEP_BARRIER;
+    n->barriers_per_cancel = n_barriers / MAX_PLACES + 1;
+}
+
+/* After a barrier. */
+static void emit_barrier_cancel(tgi_llvm_entry *n, int depth)
+{
+    if (n->step < n->cancellable_end && depth == 0 &&
+        n->n_barriers++ % n->barriers_per_cancel == 0)
+        tgi_llvm_entry_cancel_emit(n);
 }
 
 /* -- The entry ------------------------------------------------------------- */
@@ -210,6 +269,7 @@ static void emit_all_steps(tgi_llvm_entry *n)
     tgi_llvm_program *program = n->k.program;
     const tgi_loops *loops = program->loops;
     bool has_host = false; /* since the last barrier */
+    int depth = 0;         /* of loops and branches */
     for (size_t i = 0; i < loops->steps.n && !program->failure; i++) {
         const tgi_loop_step *step = &loops->steps.data[i];
         n->step = i;
@@ -235,6 +295,7 @@ static void emit_all_steps(tgi_llvm_entry *n)
             if (has_host)
                 return_if_failed(n, i);
             has_host = false;
+            emit_barrier_cancel(n, depth);
             break;
         case TGI_STEP_RETURN_IF_FAILED:
             return_if_failed(n, i);
@@ -255,6 +316,10 @@ static void emit_all_steps(tgi_llvm_entry *n)
         case TGI_STEP_SWITCH:
         case TGI_STEP_CASE:
         case TGI_STEP_SWITCH_END:
+            depth += step->kind == TGI_STEP_LOOP ||
+                     step->kind == TGI_STEP_SWITCH;
+            depth -= step->kind == TGI_STEP_LOOP_END ||
+                     step->kind == TGI_STEP_SWITCH_END;
             tgi_llvm_control_step_emit(n, step);
             break;
         }
@@ -281,6 +346,11 @@ static void define_body(tgi_llvm_entry *n)
     n->failed = tgi_llvm_block_append(&n->k, "failed");
     n->is_team = LLVMBuildICmp(n->k.b, LLVMIntSGT, n->n_threads,
                                tgi_llvm_const_i64(program, 1), "");
+    n->cancel = tgi_llvm_cancel_load(program, n->frame);
+    n->cancel_how = LLVMBuildSelect(
+        n->k.b, n->is_team, tgi_llvm_const_i64(program, TGI_CANCEL_AGREED),
+        tgi_llvm_const_i64(program, TGI_CANCEL_ALONE), "");
+    find_cancellable_barriers(n);
     tgi_llvm_control_begin(n);
     tgi_llvm_kernel_steps_begin(n);
     emit_all_steps(n);

@@ -7,6 +7,8 @@
 #ifndef TGI_LLVM_ENTRY_H
 #define TGI_LLVM_ENTRY_H
 
+#include "codegen/entry_abi.h"
+#include "llvm/emit/llvm_cancel.h"
 #include "llvm/kernel/llvm_kernel.h"
 
 /* A SWITCH or LOOP, while its steps are emitted. */
@@ -23,12 +25,16 @@ typedef struct tgi_llvm_entry {
     tgi_llvm_kernel k; /* for llvm_flow.h and the table of buffers only */
     LLVMValueRef frame, thread, n_threads;
     LLVMValueRef is_team;           /* more than one thread */
+    tgi_llvm_cancel cancel;
+    LLVMValueRef cancel_how; /* AGREED in a team, else ALONE */
     LLVMBasicBlockRef done, failed; /* where the call returns */
     const LLVMValueRef *kernels;
     tgi_llvm_control *controls; /* by number */
     LLVMValueRef *moved;        /* scratch, by buffer */
     size_t *step_of_failure;    /* see failure_step */
     size_t step;                /* being emitted */
+    /* See find_cancellable_barriers. */
+    size_t cancellable_end, barriers_per_cancel, n_barriers;
     /* Functions that steps call (llvm_kernel_step.c); NULL: not defined. */
     LLVMValueRef kernel_function, barrier_function;
     LLVMValueRef twin_table; /* of buffers, for kernels that have a twin */
@@ -60,6 +66,9 @@ size_t tgi_llvm_row_blocks_emit(tgi_llvm_entry *n, size_t at);
 
 /* An i1: true in thread 0. */
 LLVMValueRef tgi_llvm_is_thread_zero(tgi_llvm_entry *n);
+
+/* Leaves the entry if the call must end; all threads do, at the same place. */
+void tgi_llvm_entry_cancel_emit(tgi_llvm_entry *n);
 
 /* At the beginning of the entry: creates the thread's table of buffers, and the
    counters of loops. */

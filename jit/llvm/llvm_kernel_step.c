@@ -12,6 +12,7 @@
 #include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_target.h"
 
@@ -60,16 +61,12 @@ static LLVMValueRef emit_poll(tgi_llvm_entry *n, const kernel_step *step,
                               LLVMValueRef begin, LLVMValueRef end)
 {
     const tgi_llvm_program *program = n->k.program;
-    LLVMTypeRef i64 = program->i64;
-    LLVMTypeRef parameters[] = {program->pointer, i64, i64, i64, i64};
-    LLVMTypeRef type = LLVMFunctionType(i64, parameters, 5, false);
     LLVMValueRef hook = tgi_llvm_frame_load(program, n->frame, TGI_FRAME_POLL);
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(&n->k, &branch, LLVMBuildIsNotNull(n->k.b, hook, ""));
     tgi_llvm_branch_is_unlikely(&branch);
-    LLVMValueRef arguments[] = {n->frame, n->thread, begin, end,
-                                step->item_cost};
-    LLVMValueRef stop = LLVMBuildCall2(n->k.b, type, hook, arguments, 5, "");
+    LLVMValueRef stop = tgi_llvm_poll_call(program, hook, n->frame, n->thread,
+                                           begin, end, step->item_cost);
     tgi_llvm_branch_end(&n->k, &branch);
     return tgi_llvm_branch_value(&n->k, &branch, stop, end);
 }
@@ -334,7 +331,11 @@ static kernel_step step_of(tgi_llvm_entry *n, uint32_t number)
 void tgi_llvm_kernel_items_emit(tgi_llvm_entry *n, uint32_t number,
                                 tgi_llvm_item_range items)
 {
-    const kernel_step step = step_of(n, number);
+    const tgi_llvm_program *program = n->k.program;
+    kernel_step step = step_of(n, number);
+    if (program->has_polls)
+        step.item_cost =
+            tgi_llvm_item_cost(n, program->loops->kernels.data[number]);
     emit_items(n, &step, items);
 }
 

@@ -67,7 +67,10 @@ static void add_flops(const tgi_kernel_loops *k, domain d,
     for (size_t i = 0; i < k->reductions.n; i++) {
         const tgi_reduction *r = &k->reductions.data[i];
         const unsigned bytes = (unsigned)tgi_dtype_bytes(r->dtype);
-        work->flops += (r->op == TGI_OP_MATMUL ? 2 : 1) * d.elements;
+        work->flops += (r->is_bytes                ? 8
+                        : r->op == TGI_OP_MATMUL ? 2
+                                                 : 1) *
+                       d.elements;
         if (bytes > work->element_bytes)
             work->element_bytes = bytes;
     }

@@ -251,6 +251,8 @@ typedef struct tgi_reduction {
     uint8_t dtype;
     uint16_t phase;
     bool is_split, combines_blocks;
+    bool is_bytes; /* MATMUL of i32: the products of their four bytes, unsigned
+                      ones of value, signed ones of other (byte_products.h) */
     uint32_t value, other;
     tgi_ref node; /* its origin, or 0 */
 } tgi_reduction;
@@ -406,6 +408,10 @@ typedef struct tgi_control_flow {
     bool has_test, is_limited;
     tgi_buffer_id test;   /* has_test: bool */
     uint32_t limit_check; /* is_limited: number of the run-time check */
+    /* LOOP: may end the call before an iteration (frame->must_end); in
+       straight-line code a run-time check that has failed says so. */
+    bool is_cancellable;
+    uint32_t cancel_check;
     /* LOOP: the unbounded stacks it pushes onto, and the run-time check that
        fails if memory for them runs out. Before each iteration the stacks get
        room for one more slice, … */
@@ -514,10 +520,11 @@ static inline tgi_row_blocks *tgi_loops_rows(const tgi_loops *loops,
     return &loops->row_blocks.data[tgi_rows_id_index(id)];
 }
 
-/* True if the loop itself can fail, apart from the steps in it. */
+/* True if the loop itself can end the call, apart from the steps in it. */
 static inline bool tgi_control_flow_can_fail(const tgi_control_flow *c)
 {
-    return c->is_limited || !tgi_stack_set_id_is_none(c->stack_set);
+    return c->is_limited || !tgi_stack_set_id_is_none(c->stack_set) ||
+           c->is_cancellable;
 }
 
 static inline bool tgi_host_step_is_assert(const tgi_host_step *step)

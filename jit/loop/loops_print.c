@@ -233,6 +233,8 @@ static void print_phase(const tgi_loops *loops, const tgi_kernel_loops *k,
                         r->value);
         if (r->other)
             tgi_strbuf_addf(out, ", %%%u", r->other);
+        if (r->is_bytes)
+            tgi_strbuf_add(out, ", of bytes");
         tgi_strbuf_add(out, r->is_split          ? ", one result per block"
                             : r->combines_blocks ? ", combines blocks"
                                                  : "");

@@ -215,6 +215,9 @@ static tg_status verify_reduction(const tgi_kernel_loops *k, size_t i)
                 r->op == TGI_OP_MATMUL || r->op == TGI_OP_ARGMAX ||
                 r->op == TGI_OP_ARGMIN,
             "not a reduction", i);
+    REQUIRE(!r->is_bytes || (r->op == TGI_OP_MATMUL && r->dtype == TG_I32 &&
+                             !r->combines_blocks),
+            "not a product of bytes", i);
     REQUIRE(r->phase < k->n_phases, "reduction phase out of range", i);
     TGI_TRY(verify_use(k, r->value, TGI_LEVEL_INNER, r->phase, i));
     REQUIRE(tgi_kernel_dtype(k, r->value) == r->dtype,

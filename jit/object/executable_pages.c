@@ -60,13 +60,14 @@ static bool is_call_allowed(void)
     return n < 0;
 }
 
+/* Whatever the reason, also ENOMEM: without pages the interpreter can run. */
 static tg_status fail_pages(size_t bytes)
 {
     const int reason = errno;
     char text[128];
-    TGI_FAIL(reason == ENOMEM ? TG_ERROR_OUT_OF_MEMORY : TG_ERROR_UNSUPPORTED,
-             TGI_NO_SITE, "cannot allocate %zu bytes of executable memory: %s",
-             bytes, strerror_r(reason, text, sizeof(text)));
+    TGI_FAIL(TG_ERROR_UNSUPPORTED, TGI_NO_SITE,
+             "cannot allocate %zu bytes of executable memory: %s", bytes,
+             strerror_r(reason, text, sizeof(text)));
 }
 
 static tg_status protect_pages(void *memory, size_t bytes, int protection)

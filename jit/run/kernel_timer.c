@@ -19,6 +19,7 @@
 #include "compile.h"
 #include "jit.h"
 #include "memory/memory_plan.h"
+#include "run/native_cancel.h"
 #include "run/team.h"
 #include "run/work_share.h"
 
@@ -291,7 +292,8 @@ static bool bench_init(bench *b, const tgi_kernel_job *job)
                            .dims = job->values,
                            .grain = job->grain,
                            .share = tgi_work_share,
-                           .unchanged = b->unchanged};
+                           .unchanged = b->unchanged,
+                           .cancel_word = &tgi_native_no_word};
     return alloc_memory(b) && compile(b, &b->best);
 }
 

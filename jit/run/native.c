@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/live.h"
 #include "memory/memory_plan.h"
+#include "run/native_cancel.h"
 #include "run/native_object.h"
 #include "run/native_profile.h"
 #include "run/team.h"
@@ -175,6 +176,7 @@ static int32_t run_host_step(tgi_frame *frame, int64_t number)
     tgi_native *native = frame->user;
     const tgi_host_step *step = &native->program->loops->hosts.data[number];
     tg_host_buffer *buffers = native->host_calls[number];
+    tgi_native_note_cancel(native);
     native->host_status =
         buffers ? call_host(native, step, buffers) : print_step(native, step);
     frame->poll = native->poller.function ? poll_items : NULL;
@@ -359,6 +361,7 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
                                 .unchanged = native->unchanged,
                                 .capacity = native->capacity,
                                 .grow = grow_stacks,
+                                .must_end = tgi_native_must_end,
                                 .user = native};
     return TG_OK;
 }
@@ -375,6 +378,9 @@ tg_status tgi_native_create(tgi_program *program, const int64_t *symbols,
     native->program = tgi_program_retain(program);
     native->options = *options;
     native->options.host.poller = &native->poller;
+    native->options.host.cancel = &native->cancel;
+    native->cancel_word = options->host.cancel_word ? options->host.cancel_word
+                                                    : &tgi_native_no_word;
     tg_status status = native_init(native, symbols);
     if (status)
         tgi_native_destroy(native);
@@ -537,6 +543,10 @@ tg_status tgi_native_bind(tgi_native *native, void *const *params,
 static tg_status finish_run(tgi_native *native)
 {
     const tgi_loops *loops = native->program->loops;
+    if (tgi_native_is_cancelled(native)) {
+        tgi_native_note_cancel(native);
+        return tgi_cancel_fail(&native->cancel);
+    }
     if (native->frame.failed_check)
         return native->host_status ? native->host_status : fail_check(native);
     if (!native->staging_bytes)
@@ -570,6 +580,7 @@ static inline tg_status run_entry(tgi_native *native, tgi_entry *entry)
 {
     native->frame.failed_check = 0;
     native->frame.poll = NULL;
+    tgi_native_begin_cancel(native);
     native->poller.function = NULL;
     native->host_status = TG_OK;
     if (native->memos)
@@ -579,7 +590,8 @@ static inline tg_status run_entry(tgi_native *native, tgi_entry *entry)
     else
         run_paced(native, entry);
     if (native->memos)
-        update_memos(native, native->frame.failed_check != 0);
+        update_memos(native, native->frame.failed_check != 0 ||
+                                 tgi_native_is_cancelled(native));
     return finish_run(native);
 }
 

@@ -37,6 +37,9 @@ struct tgi_native {
     tgi_frame frame;
     tg_status host_status;       /* of the failed host step */
     tgi_host_poller poller;      /* of the run */
+    const tgi_cancel_word *cancel_word; /* of the context; never NULL */
+    tgi_cancel cancel; /* of the run, if it has a deadline or a host step */
+    _Atomic uint32_t cancel_state; /* of the run (native_cancel.h) */
     tgi_arena arena;             /* of host_calls and stacks */
     tg_host_buffer **host_calls; /* by host step; NULL: no HOST node */
     struct memo *memos;          /* by memoised parameter */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * team.c - the size of teams, and calls on them. Workers and barriers are in
- * team_workers.c, OpenMP's settings in openmp.c.
+ * team_workers.c, their CPUs in team_places.c, OpenMP's settings in openmp.c.
  *
  * No thread is started before the first team of two.
  */
@@ -15,6 +15,7 @@
 
 #include "base/initial_exec_tls.h"
 #include "run/openmp.h"
+#include "run/team_places.h"
 #include "run/team_workers.h"
 
 #if __has_include(<sys/single_threaded.h>)
@@ -142,6 +143,7 @@ static void run_team(struct tgi_team *team, tgi_entry *entry, tgi_frame *frame,
     team->frame = frame;
     team->n_threads = n_threads;
     team->is_crowded = n_threads > available_cpus();
+    tgi_team_note_owner(team);
     atomic_store_explicit(&team->is_running, true, memory_order_relaxed);
     is_in_call = true;
     tgi_team_release(team);

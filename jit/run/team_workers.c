@@ -5,11 +5,13 @@
 #include <stddef.h>
 #include <sys/resource.h>
 
+#include "base/clock.h"
 #include "base/fpenv.h"
 #include "base/initial_exec_tls.h"
 #include "base/thread.h"
 #include "run/openmp.h"
 #include "run/team.h"
+#include "run/team_places.h"
 
 /* Threads of the program beyond MAX_TEAMS, and teams beyond MAX_WORKERS, run
    their calls alone. Static, because workers outlive every context. */
@@ -18,6 +20,10 @@ enum { MAX_TEAMS = 256, MAX_WORKERS = 2048 };
 /* On a virtual machine, spinning for less than 100 us made training on an idle
    machine slower. */
 enum { SPIN_NS = 100000 };
+
+/* Between restorations of the spin time. On a busy machine, threads may share a
+   CPU again and again. */
+enum { RESTORE_NS = 5000000 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct tgi_team teams[MAX_TEAMS];
@@ -29,6 +35,7 @@ static bool has_owner_key;
 static atomic_bool are_ended; /* no worker exists, none is started */
 
 static _Thread_local struct tgi_team *own_team TGI_INITIAL_EXEC_TLS;
+static _Thread_local tgi_worker *own_worker TGI_INITIAL_EXEC_TLS;
 
 /* -- Barrier --------------------------------------------------------------- */
 
@@ -42,13 +49,18 @@ static bool arrive(struct tgi_team *team)
             1 <
         n_threads)
         return false;
+    /* For all threads: they may only leave the call together. */
+    tgi_frame *frame = team->frame;
+    if (frame->cancel_word &&
+        atomic_load_explicit(frame->cancel_word, memory_order_relaxed) !=
+            frame->cancel_seen)
+        (void)frame->must_end(frame, TGI_CANCEL_AT_BARRIER);
     /* Reset before the release: the next barrier may start then. */
     atomic_store_explicit(&team->n_arrived, 0, memory_order_relaxed);
     tgi_wait_word_advance(&team->passed);
     return true;
 }
 
-/* After a wait that timed out: the thread is late anyway. */
 static void note_preemption(struct tgi_team *team)
 {
 #ifdef RUSAGE_THREAD
@@ -61,6 +73,27 @@ static void note_preemption(struct tgi_team *team)
 #else
     (void)team;
 #endif
+}
+
+/* Waits that timed out on one CPU say nothing about those to come, and a thread
+   that sleeps again would be woken there again. */
+static void restore_spins(struct tgi_team *team)
+{
+    const uint64_t now = tgi_clock_ns();
+    if (now - atomic_load_explicit(&team->restored_ns, memory_order_relaxed) <
+        RESTORE_NS)
+        return;
+    atomic_store_explicit(&team->restored_ns, now, memory_order_relaxed);
+    tgi_spin_restore(&team->at_barrier[team->is_crowded]);
+    tgi_spin_restore(&team->between_calls[team->is_crowded]);
+}
+
+/* After a wait that timed out: the thread is late anyway. */
+static void after_sleep(struct tgi_team *team)
+{
+    note_preemption(team);
+    if (tgi_team_separate(team, own_worker))
+        restore_spins(team);
 }
 
 uint32_t tgi_team_preemptions(void)
@@ -76,7 +109,7 @@ void tgi_team_wait(struct tgi_team *team)
     const uint32_t seen = tgi_wait_word_read(&team->passed);
     tgi_spin *spin = &team->at_barrier[team->is_crowded];
     if (!arrive(team) && !tgi_wait_word_wait(&team->passed, seen, spin))
-        note_preemption(team);
+        after_sleep(team);
 }
 
 void tgi_team_wait_polling(struct tgi_team *team, tgi_frame *frame)
@@ -112,10 +145,11 @@ static void *run_worker(void *user)
     tgi_worker *self = user;
     struct tgi_team *team = self->team;
     tgi_spin *spin = team->between_calls;
+    own_worker = self;
     (void)tgi_fpenv_begin(); /* a thread inherits the mode of its creator */
     for (uint32_t seen = 0;; seen += TGI_WAIT_WORD_STEP) {
         if (!tgi_wait_word_wait(&self->go, seen, spin))
-            note_preemption(team);
+            after_sleep(team);
         release_from(team, self->number, self->released);
         if (!team->entry)
             return NULL;
@@ -153,7 +187,7 @@ static bool start_worker(struct tgi_team *team)
     if (stack_bytes) /* on failure the default remains */
         (void)pthread_attr_setstacksize(&attributes, stack_bytes);
     tgi_worker *w = &workers[n_workers];
-    *w = (tgi_worker){.team = team, .number = team->n_workers + 1};
+    *w = (tgi_worker){.team = team, .number = team->n_workers + 1, .cpu = -1};
     const bool is_started =
         tgi_thread_start(&w->thread, &attributes, run_worker, w);
     pthread_attr_destroy(&attributes);
@@ -161,57 +195,6 @@ static bool start_worker(struct tgi_team *team)
         add_worker(team, w);
     return is_started;
 }
-
-/* -- Places ---------------------------------------------------------------- */
-
-#ifdef CPU_COUNT
-
-/* Workers run where OpenMP would bind its threads, or else on the CPUs of their
-   owner. */
-static void place_workers(struct tgi_team *team)
-{
-    enum { MAX_CPUS = CPU_SETSIZE };
-    cpu_set_t mask;
-    if (sched_getaffinity(0, sizeof(mask), &mask) != 0)
-        return; /* more CPUs than a cpu_set_t holds */
-    const bool is_bound = tgi_openmp_binds_threads();
-    team->mask = mask;
-    for (tgi_worker *w = team->first; w; w = w->next) {
-        int cpus[MAX_CPUS];
-        const size_t n = is_bound
-                             ? tgi_openmp_place(w->number, team->n_workers + 1,
-                                                cpus, MAX_CPUS)
-                             : 0;
-        if (n)
-            CPU_ZERO(&mask);
-        for (size_t i = 0; i < n; i++)
-            if (cpus[i] >= 0 && cpus[i] < CPU_SETSIZE)
-                CPU_SET(cpus[i], &mask);
-        (void)pthread_setaffinity_np(w->thread, sizeof(mask), &mask);
-    }
-}
-
-static bool has_moved(const struct tgi_team *team)
-{
-    cpu_set_t mask;
-    return sched_getaffinity(0, sizeof(mask), &mask) == 0 &&
-           !CPU_EQUAL(&mask, &team->mask);
-}
-
-#else
-
-static void place_workers(struct tgi_team *team)
-{
-    (void)team;
-}
-
-static bool has_moved(const struct tgi_team *team)
-{
-    (void)team;
-    return false;
-}
-
-#endif
 
 /* -- Owners ---------------------------------------------------------------- */
 
@@ -268,8 +251,8 @@ struct tgi_team *tgi_team_prepare(int n_threads)
         ;
     pthread_mutex_unlock(&lock);
     if (team && team->n_workers &&
-        (is_new ? has_moved(team) : team->n_workers != n_before))
-        place_workers(team);
+        (is_new ? tgi_team_has_moved(team) : team->n_workers != n_before))
+        tgi_team_place(team);
     return team && team->n_workers ? team : NULL;
 }
 

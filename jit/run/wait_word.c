@@ -142,7 +142,7 @@ static void shorten_spin(tgi_spin *spin)
 }
 
 /* Writes only if the value changes: the threads share the cache line. */
-static void restore_spin(tgi_spin *spin)
+void tgi_spin_restore(tgi_spin *spin)
 {
     if (atomic_load_explicit(&spin->now_ns, memory_order_relaxed) !=
         spin->max_ns)
@@ -153,7 +153,7 @@ static void restore_spin(tgi_spin *spin)
 bool tgi_wait_word_wait(tgi_wait_word *word, uint32_t seen, tgi_spin *spin)
 {
     if (spin_until_advanced(word, seen, next_spin_ns(spin), spin->yields)) {
-        restore_spin(spin);
+        tgi_spin_restore(spin);
         return true;
     }
     shorten_spin(spin);

@@ -35,6 +35,9 @@ typedef struct tgi_spin {
 
 void tgi_spin_init(tgi_spin *spin, uint32_t max_ns, bool yields);
 
+/* The next wait spins for the maximum. */
+void tgi_spin_restore(tgi_spin *spin);
+
 /* The state to pass to tgi_wait_word_wait. */
 static inline uint32_t tgi_wait_word_read(const tgi_wait_word *word)
 {

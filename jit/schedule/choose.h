@@ -91,6 +91,9 @@ bool tgi_schedule_has_enough_items(const tgi_schedule *s, int64_t rows,
 
 /* -- choose_micro_kernel.c -- */
 
+/* Registers of a vector of nr lanes of a matmul. */
+unsigned tgi_schedule_nr_registers(const tgi_schedule *s, unsigned nr);
+
 /* Sets mr, nr and the bytes that are prefetched. */
 void tgi_schedule_choose_micro_kernel(const tgi_scheduler *r, tgi_schedule *s);
 
@@ -128,5 +131,9 @@ bool tgi_schedule_choose_fission(const tgi_scheduler *r, tgi_schedule *s,
 /* Sets the elements of r->is_read, which are false. */
 void tgi_schedule_find_reads(const tgi_scheduler *r);
 void tgi_schedule_choose_stores(const tgi_scheduler *r, tgi_schedule *s);
+/* True if vectors as wide as cache lines straddle two lines in each store of a
+   kernel that is not bound by arithmetic, and rows are too short to align. */
+bool tgi_schedule_straddles_lines(const tgi_scheduler *r,
+                                  const tgi_schedule *s);
 
 #endif /* TGI_CHOOSE_H */

@@ -148,6 +148,9 @@ typedef struct tgi_matmul_schedule {
     /* … which reads B from packed panels: of full vectors, of masked ones.
        Unless packs_b: if C has few rows, it is not called then. */
     bool packs_for_function, packs_masked_for_function, has_few_rows;
+    /* A step of k looks up A's offset in the next one. Else LLVM loads all
+       elements of A at once, each to a register. */
+    bool looks_ahead;
     uint32_t a_access, b_access; /* of the loads of the operands */
     /* Bytes of the next matrix of a batch that micro-kernels prefetch. */
     int64_t prefetched_a_bytes, prefetched_b_bytes;

@@ -320,6 +320,8 @@ static void draw_matmul_options(variation *v)
     m->packs_for_function |= flip(v);
     m->packs_masked_for_function |= flip(v);
     m->has_few_rows = flip(v);
+    m->looks_ahead =
+        v->s->loops->accesses.data[m->a_access].index && flip(v);
     if (flip(v))
         m->prefetched_a_bytes = m->prefetched_b_bytes = 0;
     m->n_panels = flip(v) ? 1 + draw(v, 6) : 0;

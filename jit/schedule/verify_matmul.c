@@ -148,6 +148,8 @@ static tg_status verify_packing(const tgi_schedule *s)
                      tgi_extent_is_at_most(s, m->row_axis, INT32_MAX) &&
                      tgi_extent_is_at_most(s, s->vector_axis, INT32_MAX)),
                 "prefetch of matrices of unknown size", 0);
+    TGI_REQUIRE(!m->looks_ahead || access_at(s, m->a_access)->index,
+                "a micro-kernel looks ahead in no table of offsets", 0);
     return m->calls_function ? verify_function(s) : TG_OK;
 }
 

@@ -13,6 +13,7 @@ static const tgi_target instruction_sets[] = {
     {.name = "sse",
      .min_vector_bits = 128,
      .max_vector_bits = 128,
+     .unit_bits = 128,
      .n_registers = 16,
      .min_masked_bytes = 4,
      .line_bytes = 64,
@@ -23,6 +24,7 @@ static const tgi_target instruction_sets[] = {
     {.name = "avx2",
      .min_vector_bits = 256,
      .max_vector_bits = 256,
+     .unit_bits = 256,
      .n_registers = 16,
      .min_masked_bytes = 4,
      .line_bytes = 64,
@@ -33,6 +35,7 @@ static const tgi_target instruction_sets[] = {
     {.name = "avx512",
      .min_vector_bits = 256,
      .max_vector_bits = 512,
+     .unit_bits = 256,
      .n_registers = 32,
      .min_masked_bytes = 1,
      .line_bytes = 64,
@@ -43,6 +46,7 @@ static const tgi_target instruction_sets[] = {
     {.name = "neon",
      .min_vector_bits = 128,
      .max_vector_bits = 128,
+     .unit_bits = 128,
      .n_registers = 32,
      .min_masked_bytes = 0,
      .line_bytes = 64,
@@ -85,7 +89,7 @@ static tgi_isa cpu_isa(const char *cpu)
         const char *name;
         tgi_isa isa;
     } cpus[] = {
-#define CPU(id, name, isa) {name, TGI_ISA_##isa},
+#define CPU(id, name, isa, products) {name, TGI_ISA_##isa},
 #include "target/cpu.def"
 #undef CPU
     };
@@ -111,9 +115,24 @@ static void use_caches_of_host(tgi_target *target)
     const int64_t l2_bytes = tgi_cpu_l2_bytes();
     if (l2_bytes >= MIN_L2_BYTES && l2_bytes <= MAX_L2_BYTES)
         target->l2_bytes = l2_bytes;
-    target->non_temporal_bytes = tgi_cpu_cache_bytes();
-    if (target->non_temporal_bytes > MAX_LAST_LEVEL_BYTES)
+    target->last_level_bytes = target->non_temporal_bytes =
+        tgi_cpu_cache_bytes();
+    if (target->last_level_bytes > MAX_LAST_LEVEL_BYTES) {
+        target->last_level_bytes = 0;
         target->non_temporal_bytes = MAX_LAST_LEVEL_BYTES;
+    }
+}
+
+/* The units of all CPUs with AVX-512 but Zen 4 are as wide as the registers.
+   __builtin_cpu_is does not know younger names with all compilers. */
+static unsigned host_unit_bits(tgi_isa isa, unsigned vector_bits)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    if (isa == TGI_ISA_AVX512 && __builtin_cpu_is("amdfam19h"))
+        return 256;
+#endif
+    (void)isa;
+    return vector_bits;
 }
 
 void tgi_target_init(const char *cpu, unsigned vector_bits, tgi_target *out)
@@ -127,4 +146,6 @@ void tgi_target_init(const char *cpu, unsigned vector_bits, tgi_target *out)
         out->min_vector_bits = out->max_vector_bits = vector_bits;
     if (isa != TGI_ISA_NEON)
         use_caches_of_host(out);
+    if (!cpu || !*cpu)
+        out->unit_bits = host_unit_bits(isa, out->max_vector_bits);
 }

@@ -22,6 +22,9 @@ typedef struct tgi_target {
     const char *name; /* of the instruction set, for dumps; static */
     /* Of the registers of a kernel: the least and the greatest width. */
     unsigned min_vector_bits, max_vector_bits;
+    /* Of the arithmetic units: a vector of twice that width takes as long as
+       two vectors. Zen 4 has units of 256 bits for registers of 512. */
+    unsigned unit_bits;
     unsigned n_registers;      /* vector registers */
     unsigned min_masked_bytes; /* of an element under a mask; 0: no masks */
     unsigned line_bytes;       /* of a cache line */
@@ -30,6 +33,8 @@ typedef struct tgi_target {
     /* Size of a result beyond which its stores are non-temporal: that of the
        last-level cache, unless measured; 0: they never are. */
     int64_t non_temporal_bytes;
+    /* Of the last-level cache, if it is known; else 0. */
+    int64_t last_level_bytes;
 } tgi_target;
 
 /*

@@ -5,13 +5,13 @@
  */
 #include "target/target_names.h"
 
-#define CPU(id, name, isa) CPU_##id,
+#define CPU(id, name, isa, products) CPU_##id,
 enum {
 #include "target/cpu.def"
 };
 #undef CPU
 
-#define CPU(id, name, isa) {name, CPU_##id, 0},
+#define CPU(id, name, isa, products) {name, CPU_##id, 0},
 const tgi_keyword tgi_jit_cpus[] = {
 #include "target/cpu.def"
     {NULL, 0, 0},

@@ -19,7 +19,7 @@
 
 #include "mpi/schedule.h"
 
-#ifdef SMPI_SCALING
+#ifdef TGJIT_SMPI
 #include <smpi/smpi.h>
 #else
 /* Only the simulator can advance time. */

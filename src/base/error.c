@@ -176,6 +176,8 @@ const char *tg_status_name(tg_status status)
         [TG_ERROR_LIMIT] = "limit reached",
         [TG_ERROR_ASSERT] = "assertion failed",
         [TG_END_OF_DATA] = "end of data",
+        [TG_ERROR_CANCELLED] = "cancelled",
+        [TG_ERROR_DEADLINE] = "deadline passed",
     };
     const size_t n = sizeof names / sizeof *names;
     return (size_t)status < n ? names[status] : "unknown status";

@@ -4,6 +4,7 @@
  */
 #include "base/pass_driver.h"
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 
@@ -44,7 +45,9 @@ static tg_status run_pass(const tgi_pass_driver *driver, size_t pass)
 tg_status tgi_pass_driver_run(const tgi_pass_driver *driver, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        if (!(driver->skip >> i & 1))
+        if (!(driver->skip >> i & 1)) {
+            TGI_TRY(tgi_cancel_check());
             TGI_TRY(run_pass(driver, i));
+        }
     return TG_OK;
 }

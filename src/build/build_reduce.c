@@ -180,7 +180,7 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
     if (x_rank == 0 || y_rank == 0)
         return tgi_build_fail(b, TG_ERROR_SHAPE, user, 2,
                               "a scalar is not a matrix");
-    if (flags & ~(TG_TRANSPOSE_A | TG_TRANSPOSE_B))
+    if (flags & ~(TG_TRANSPOSE_A | TG_TRANSPOSE_B | TG_MATMUL_BYTES))
         return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT, user, 2,
                               "invalid flags %d", flags);
     if (nodes[0]->dtype != nodes[1]->dtype)
@@ -190,6 +190,9 @@ tgi_ref tgi_build_matmul(tgi_builder *b, tgi_ref x, tgi_ref y, int flags)
     if (!tgi_dtype_is(dtype, TGI_CLASS_NUM_HALF))
         return tgi_build_fail(b, TG_ERROR_DTYPE, user, 2,
                               "needs a number type");
+    if ((flags & TG_MATMUL_BYTES) && dtype != TG_I32)
+        return tgi_build_fail(b, TG_ERROR_DTYPE, user, 2,
+                              "products of bytes need i32");
     /* Transposing a vector has no effect. */
     if (x_rank == 1)
         flags &= ~TG_TRANSPOSE_A;

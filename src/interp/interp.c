@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/live.h"
@@ -23,6 +24,7 @@ struct tgi_interp {
     tgi_instances instances;
     tgi_host host;
     tgi_host_poller poller; /* of the run */
+    tgi_cancel cancel;      /* of the run */
     char *memory; /* temporaries of all instances */
     int64_t bytes;
     unsigned checks; /* TGI_CHECK_… */
@@ -181,6 +183,7 @@ tg_status tgi_interp_create(const tgi_graph *graph, const int64_t *symbols,
     if (host)
         interp->host = *host;
     interp->host.poller = &interp->poller;
+    interp->host.cancel = &interp->cancel;
     tg_status status = prepare_instances(interp, graph, symbols, memory_limit);
     if (status == TG_OK)
         *out_interp = interp;
@@ -408,10 +411,14 @@ run_steps(tgi_interp *interp, void *const *params, void *const *results,
 {
     tgi_instance *instance = interp->instances.all.data[0], *next;
     interp->poller.function = NULL;
+    interp->cancel = tgi_cancel_begin(interp->host.cancel_word);
     tgi_instance_begin(instance, NULL, params, results);
     while (instance) {
         if (interp->poller.function)
             tgi_host_poller_poll(&interp->poller);
+        if (tgi_cancel_is_near(&interp->cancel) &&
+            tgi_cancel_is_due(&interp->cancel))
+            return tgi_cancel_fail(&interp->cancel);
         if (instance->next_step == instance->steps.n) {
             write_results(instance);
             instance = instance->caller;

@@ -12,6 +12,7 @@
 
 #include "interp/kernel.h"
 #include "interp/kernel_rows.h"
+#include "recipe/byte_products.h"
 #include "recipe/reduce_tree.h"
 #include "recipe/scalar.h"
 #include "runtime/walk.h"
@@ -44,6 +45,27 @@ static tgi_view batch_view(const tgi_view *matrix, const tgi_view *out)
     return batch;
 }
 
+/* A matmul of bytes, whose order makes no difference. */
+static void multiply_bytes(tgi_run run)
+{
+    const matmul *p = run.user;
+    for (int64_t i = 0; i < run.n; i++) {
+        int32_t *out = (int32_t *)(run.data[0] + i * run.strides[0]);
+        const char *a = run.data[1] + i * run.strides[1];
+        const char *b = run.data[2] + i * run.strides[2];
+        memset(out, 0, (size_t)(p->m * p->n) * sizeof(*out));
+        for (int64_t row = 0; row < p->m; row++, out += p->n)
+            for (int64_t k = 0; k < p->k; k++) {
+                const int32_t x = *(const int32_t *)(a + row * p->a_row +
+                                                     k * p->a_column);
+                const char *from = b + k * p->b_row;
+                for (int64_t j = 0; j < p->n; j++)
+                    out[j] = tgi_add_byte_products(
+                        x, *(const int32_t *)(from + j * p->b_column), out[j]);
+            }
+    }
+}
+
 static tg_status run_matmul(const tgi_kernel_args *args, tgi_inner_loop *loop)
 {
     const tgi_attr_matmul *attr = args->node->attr;
@@ -65,7 +87,7 @@ static tg_status run_matmul(const tgi_kernel_args *args, tgi_inner_loop *loop)
     tgi_view batch[] = {batch_view(out, out), batch_view(a, out),
                         batch_view(b, out)};
     tgi_walk_views(3, (const tgi_view *[]){&batch[0], &batch[1], &batch[2]},
-                   loop, &p);
+                   attr->flags & TG_MATMUL_BYTES ? multiply_bytes : loop, &p);
     return TG_OK;
 }
 

@@ -240,6 +240,8 @@ static void print_matmul(const attr_context *s, tgi_strbuf *out)
         tgi_strbuf_add(out, " transpose_a");
     if (attr->flags & TG_TRANSPOSE_B)
         tgi_strbuf_add(out, " transpose_b");
+    if (attr->flags & TG_MATMUL_BYTES)
+        tgi_strbuf_add(out, " bytes");
 }
 
 static void print_window(const attr_context *s, tgi_strbuf *out)

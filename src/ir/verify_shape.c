@@ -383,8 +383,10 @@ bool tgi_verify_matmul(tgi_verifier *v)
 {
     const tgi_shape *a = input_shape(v, 0), *b = input_shape(v, 1);
     int64_t flags = ((const tgi_attr_matmul *)v->node->attr)->flags;
-    if (flags & ~(int64_t)(TG_TRANSPOSE_A | TG_TRANSPOSE_B))
+    if (flags & ~(int64_t)(TG_TRANSPOSE_A | TG_TRANSPOSE_B | TG_MATMUL_BYTES))
         return tgi_verify_fail(v, "has invalid flags %lld", (long long)flags);
+    if ((flags & TG_MATMUL_BYTES) && v->node->dtype != TG_I32)
+        return tgi_verify_fail(v, "products of bytes need i32");
     if (a->rank < 2 || b->rank < 2)
         return tgi_verify_fail(v, "an operand is not a matrix");
     if (!check_rank(v, a->rank > b->rank ? a->rank : b->rank))

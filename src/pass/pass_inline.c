@@ -27,13 +27,11 @@
 #include "pass/callee_import.h"
 #include "pass/pass.h"
 
-/* Callees of up to this many nodes are always inlined, larger ones only if
-   called once. */
-#define MAX_SMALL_CALLEE 64
-/* Small callees may grow a graph by this factor plus an allowance, because
-   nested calls could double it at every level. */
+/* A callee with one call is always inlined. Others may grow a graph by this
+   factor plus an allowance, because nested calls could double it per level.
+   A call that stays is dear: the whole function is interpreted. */
 #define MAX_GROWTH 16
-#define FREE_GROWTH 4096
+#define FREE_GROWTH 16384
 #define MAX_ROUNDS TG_MAX_NESTING
 
 /* Number of calls of a graph. */
@@ -50,7 +48,7 @@ typedef struct inliner {
     TGI_VEC(tgi_ref) values; /* … in this list */
     TGI_VEC(call_count) counts;
     tgi_index count_index;
-    uint64_t node_budget; /* nodes that small callees may still add */
+    uint64_t node_budget; /* nodes that repeated callees may still add */
     uint32_t n_inlined;
 } inliner;
 
@@ -92,8 +90,7 @@ static bool should_inline(inliner *inl, const tgi_graph *callee)
     uint64_t hash;
     if (find_count(inl, callee, &hash)->n_calls == 1)
         return true;
-    if (callee->n_nodes > MAX_SMALL_CALLEE ||
-        callee->n_nodes > inl->node_budget)
+    if (callee->n_nodes > inl->node_budget)
         return false;
     inl->node_budget -= callee->n_nodes;
     return true;

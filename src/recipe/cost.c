@@ -382,6 +382,11 @@ tgi_cost tgi_cost_of_op(int op, tg_dtype dtype, unsigned uniform,
                         tgi_cost_width width)
 {
     tgi_emit_recipe *recipe = tgi_emit_recipe_of(op, dtype);
+    /* The code generator has shorter code for a constant bound, which nearly
+       all uniform ones are: a minimum, and a selection of NaN. */
+    enum { BOUND = 3 };
+    if (uniform && is_float(dtype) && (op == TGI_OP_MIN || op == TGI_OP_MAX))
+        return tgi_cost_of_simple(BOUND);
     if (!recipe || uniform) /* mostly short recipes */
         return count_recipe(recipe, uniform, width);
     _Atomic uint32_t *memo = &op_costs[op][dtype][width];

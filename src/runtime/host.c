@@ -60,7 +60,8 @@ static tg_status fail_host_call(const tgi_node *node, tg_status status)
     const char *name = own_name ? own_name : tgi_op_table[node->op].name;
     if (record->status == status)
         TGI_FAIL(status, site, "%s: %s", name, record->message);
-    if ((int)status < 0 || status > TG_ERROR_ASSERT)
+    if ((int)status < 0 || status > TG_ERROR_DEADLINE ||
+        status == TG_END_OF_DATA)
         TGI_FAIL(TG_ERROR_CALLBACK, site,
                  "%s: the function returned %d, which is not a tg_status",
                  name, (int)status);
@@ -85,8 +86,12 @@ tg_status tgi_host_call(const tgi_host *host, const tgi_node *node,
     tgi_error_save(&before);
     tg_error_clear();
     tgi_host_poller *outer = tgi_host_poller_enter(host->poller);
+    const tgi_cancel outer_cancel = tgi_cancel_current;
+    if (host->cancel)
+        tgi_cancel_current = *host->cancel;
     tg_status status = attr->function(buffers, node->n_inputs, outputs,
                                       n_outputs, attr->user);
+    tgi_cancel_leave(&outer_cancel);
     tgi_host_poller_enter(outer);
     tgi_fpenv_begin();
     tgi_host_log_end(host->log, status != TG_OK, outputs, n_outputs);

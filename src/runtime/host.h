@@ -7,6 +7,7 @@
 #ifndef TGI_HOST_H
 #define TGI_HOST_H
 
+#include "base/cancel.h"
 #include "ir/graph.h"
 #include "runtime/host_log.h"
 #include "runtime/host_poll.h"
@@ -18,6 +19,8 @@ typedef struct tgi_host {
     void *user;
     tgi_host_log *log; /* records or replays a run; or NULL */
     tgi_host_poller *poller; /* of the run; or NULL */
+    const tgi_cancel_word *cancel_word; /* of the context; or NULL */
+    const tgi_cancel *cancel;           /* of the run; or NULL */
 } tgi_host;
 
 /*

@@ -75,7 +75,9 @@ tgi_batched tgi_batch_matmul(tgi_batch *s, const tgi_node *node)
         return (tgi_batched){0, true};
     if (!b.is_batched && b_rank == 2 && !(flags & TG_TRANSPOSE_A))
         return tgi_batch_of(merge_rows(s, node, a.ref, b.ref, shape));
-    if (!a.is_batched && element->rank == 2 && element->dims[1] == 1)
+    /* Operands of products of bytes do not commute. */
+    if (!a.is_batched && element->rank == 2 && element->dims[1] == 1 &&
+        !(flags & TG_MATMUL_BYTES))
         return tgi_batch_of(merge_columns(s, node, a.ref, b.ref, shape));
     const int rank = 1 + (a_rank > b_rank ? a_rank : b_rank);
     const tgi_ref inputs[] = {

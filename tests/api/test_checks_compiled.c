@@ -159,6 +159,47 @@ static void logistic(tg_trace *t, const tg_value *in, void *user)
 SCENARIO(an_infinity_that_a_division_hides, "inf", logistic, TG_ERROR_ASSERT, 3,
          200, 4)
 
+SCENARIO(an_infinity_that_the_end_of_a_chain_hides, "nan,inf", logistic,
+         TG_ERROR_ASSERT, 3, 200, 4)
+
+static void limited(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_mul(tg_min(tg_exp(in[0]), 5), 2));
+}
+SCENARIO(an_infinity_that_a_minimum_hides, "nan,inf", limited, TG_ERROR_ASSERT,
+         3, 200, 4)
+
+static void power(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_exp(tg_pow(tg_log(in[0]), 0)));
+}
+SCENARIO(a_nan_that_a_power_hides, "nan", power, TG_ERROR_ASSERT, 3, 2, -4)
+
+static void without_elements(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value none = tg_reshape(tg_slice(in[0], 0, 0, 0, 1), TG_DIMS(0, 1));
+    tg_value sum = tg_sum(tg_add(tg_log(in[0]), none), TG_ALL_AXES);
+    tg_return(t, tg_add(in[0], sum));
+}
+SCENARIO(a_nan_of_which_no_element_is_used, "nan", without_elements,
+         TG_ERROR_ASSERT, 3, 2, -4)
+
+static void normalised(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value l = tg_sqrt(tg_reshape(in[0], TG_DIMS(2, 2)));
+    tg_value d = tg_sub(l, tg_reshape(tg_mean(l, TG_AXES(-1)), TG_DIMS(2, 1)));
+    tg_value v = tg_mean(tg_mul(d, d), TG_AXES(-1));
+    tg_return(t, tg_mul(d, tg_rsqrt(tg_reshape(v, TG_DIMS(2, 1)))));
+}
+SCENARIO(a_nan_that_reaches_the_result, "nan", normalised, TG_ERROR_ASSERT, 3,
+         2, 1, -4)
+SCENARIO(a_nan_at_the_end, "nan", normalised, TG_ERROR_ASSERT, 3, 2, 1, 1)
+SCENARIO(no_nan_reaches_the_result, "nan", normalised, TG_OK, 3, 2, 1, 4)
+
 static void sliced(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

@@ -502,14 +502,35 @@ CALLBACK(increased)
     tg_return(t, tg_add(tg_mul(in[0], 0.5), 60));
 }
 
-/* in: v, number of iterations. Assigns the result of a loop, which is then
-   computed in the memory of the variable. */
-CALLBACK(assigned_loop)
+/* in: v, number of iterations. Assigns the result of a loop. It is computed in
+   the memory of the variable if few iterations are known: else a cancelled call
+   would leave a value that was never assigned. */
+static void assign_loop(tg_trace *t, const tg_value *in, tg_value n)
 {
     tg_value r[2];
-    tg_for(in[1], in_place, NULL, TG_ARGS(in[0], tg_mul(in[0], 0.75)), r, 2);
+    tg_for(n, in_place, NULL, TG_ARGS(in[0], tg_mul(in[0], 0.75)), r, 2);
     tg_assign(in[0], r[0]);
     tg_return(t, r[1]);
+}
+
+static tg_value iterations(int64_t n)
+{
+    return tg_constant(TG_I64, TG_SCALAR, &n);
+}
+
+CALLBACK(assigned_after_16)
+{
+    assign_loop(t, in, iterations(16));
+}
+
+CALLBACK(assigned_after_17)
+{
+    assign_loop(t, in, iterations(17));
+}
+
+CALLBACK(assigned_loop)
+{
+    assign_loop(t, in, in[1]);
 }
 
 /* The same, but the old contents are used later. */
@@ -638,10 +659,12 @@ static int carried_place(tg_callback *callback)
     return place;
 }
 
-Test(control_carried, loops_update_variables_in_place)
+Test(control_carried, loops_of_few_iterations_update_variables_in_place)
 {
-    cr_assert_eq(carried_place(assigned_loop), TGI_PLACE_PARAM);
-    cr_assert_eq(carried_place(assigned_while), TGI_PLACE_PARAM);
+    cr_assert_eq(carried_place(assigned_after_16), TGI_PLACE_PARAM);
+    cr_assert_eq(carried_place(assigned_after_17), TGI_PLACE_TEMP);
+    cr_assert_eq(carried_place(assigned_loop), TGI_PLACE_TEMP);
+    cr_assert_eq(carried_place(assigned_while), TGI_PLACE_RESULT);
     cr_assert_eq(carried_place(assigned_late), TGI_PLACE_TEMP);
     cr_assert_eq(carried_place(assigned_or_failed), TGI_PLACE_TEMP);
     check_nothing_is_alive();

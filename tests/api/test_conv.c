@@ -426,6 +426,14 @@ REFUSED(filters_of_another_rank, SHAPE, "conv", "differ in rank",
         AT(tg_conv(x, v)))
 REFUSED(other_channels, SHAPE, "conv", "f32[2,9,9,4] x f32[3,3,2,6]",
         AT(tg_conv(x, tg_slice(w, 2, 0, 2, 1))))
+REFUSED(other_channels_of_padded_images, SHAPE, "conv",
+        "f32[2,9,9,4] x f32[3,3,2,6]: the operand has 4 channels, the filters "
+        "are for 2",
+        AT(tg_conv(x, tg_slice(w, 2, 0, 2, 1), .padding = TG_PADDING_SAME)))
+REFUSED(other_channels_of_groups, SHAPE, "conv",
+        "f32[2,9,9,4] x f32[3,3,4,6]: each of 2 groups has 2 channels of the "
+        "operand, the filters are for 4",
+        AT(tg_conv(x, w, .groups = 2, .padding = TG_PADDING_SAME)))
 REFUSED(other_dtypes, DTYPE, "conv", "f64", AT(tg_conv(x, w64)))
 REFUSED(bools, DTYPE, "conv", "bool", AT(tg_conv(b, b)))
 REFUSED(groups_that_do_not_divide, SHAPE, "conv", "divisible into 3 groups",

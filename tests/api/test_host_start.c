@@ -90,16 +90,26 @@ CALLBACK(only_work)
     tg_return(t, 0, work(in[0]));
 }
 
-/* The polls of a call; its product has the bits of a call without them. */
-static int64_t count_polls(const char *jit, int threads, tg_callback *callback)
+/* A function of x, and what it is made of. */
+typedef struct case_of {
+    tg_callback *callback;
+    const void *user;
+} case_of;
+
+/* The polls of a call, its first result; the second one has the bits of that of
+   a call without polls. */
+static int64_t compare_calls(const char *jit, int threads, case_of polled,
+                             case_of plain, int64_t rows, int64_t columns)
 {
     session s;
     session_begin_with(&s, (tg_context_options){.jit = jit,
                                                 .compile = "eager",
                                                 .threads = threads});
-    tg_function *f = tg_function_create(s.ctx, callback, NULL, NULL);
-    tg_function *g = tg_function_create(s.ctx, only_work, NULL, NULL);
-    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(N, N),
+    tg_function *f = tg_function_create(s.ctx, polled.callback,
+                                        (void *)(uintptr_t)polled.user, NULL);
+    tg_function *g = tg_function_create(s.ctx, plain.callback,
+                                        (void *)(uintptr_t)plain.user, NULL);
+    tg_tensor *x = tg_tensor_create(s.ctx, TG_F32, TG_DIMS(rows, columns),
                                     tg_uniform(-1.0 / N, 1.0 / N));
     tg_tensor *y = NULL, *z = NULL;
     int64_t n = -1;
@@ -117,6 +127,12 @@ static int64_t count_polls(const char *jit, int threads, tg_callback *callback)
     tg_function_release(g);
     session_end(&s);
     return n;
+}
+
+static int64_t count_polls(const char *jit, int threads, tg_callback *callback)
+{
+    return compare_calls(jit, threads, (case_of){callback, NULL},
+                         (case_of){only_work, NULL}, N, N);
 }
 
 Test(host_start, is_polled_while_the_rest_of_the_call_runs)
@@ -142,6 +158,92 @@ Test(host_start, is_polled_until_the_function_returns_false)
     cr_assert_eq(count_polls("required", 1, start_then_work), 1);
     cr_assert_eq(count_polls("required", 2, start_then_work), 1);
     cr_assert_eq(count_polls("off", 1, start_then_work), 1);
+}
+
+/* -- Long work items ------------------------------------------------------- */
+
+/* A function of in[0], [N_LONG, WIDTH], that runs in few work items. */
+typedef tg_value long_work(tg_value x);
+
+enum { N_LONG = 1 << 17, WIDTH = 16 };
+
+static tg_value sum_along_columns(tg_value x)
+{
+    return tg_cumsum(x, 0);
+}
+
+static tg_value largest_of_one_row(tg_value x)
+{
+    return tg_argmax(tg_reshape(x, TG_DIMS(1, -1)), 1);
+}
+
+static tg_value soft_rows(tg_value x)
+{
+    const tg_value rows = tg_reshape(x, TG_DIMS(2, -1));
+    return tg_log_softmax(tg_add(tg_sin(rows), tg_exp(rows)), 1);
+}
+
+static tg_value long_product(tg_value x)
+{
+    const tg_value a = tg_reshape(x, TG_DIMS(16, -1));
+    return tg_matmul(a, tg_transpose(a, TG_PERM(1, 0)));
+}
+
+/* Rows in blocks: one loop over the kernels of all. */
+static tg_value block_of_rows(tg_value x)
+{
+    return tg_softmax(tg_matmul(x, tg_slice(x, 0, 0, WIDTH, 1)), 1);
+}
+
+CALLBACK(one_step)
+{
+    (void)t;
+    (void)user;
+    tg_return(t, tg_sin(tg_add(in[1], 0.25f)));
+}
+
+static tg_value scalar_loop(tg_value x)
+{
+    tg_value y;
+    const tg_value first = tg_slice(tg_reshape(x, TG_DIMS(-1)), 0, 0, 1, 1);
+    tg_for(50000, one_step, NULL, TG_ARGS(first), &y, 1);
+    return y;
+}
+
+typedef struct long_case {
+    long_work *compute;
+} long_case;
+
+CALLBACK(start_then_long_work)
+{
+    const long_case *c = user;
+    tg_host_start(t, begin, NULL, TG_ARGS(tg_slice(in[0], 0, 0, 1, 1)));
+    const tg_value y = c->compute(in[0]);
+    const tg_value n = polls_before(t, y);
+    tg_return(t, n, y);
+}
+
+CALLBACK(only_long_work)
+{
+    const long_case *c = user;
+    tg_return(t, 0, c->compute(in[0]));
+}
+
+Test(host_start, is_polled_within_long_work_items)
+{
+    long_work *const works[] = {sum_along_columns, largest_of_one_row,
+                                soft_rows,         long_product,
+                                block_of_rows,     scalar_loop};
+    max_polls = INT64_MAX;
+    for (size_t i = 0; i < sizeof(works) / sizeof(*works); i++)
+        for (int threads = 1; threads <= 2; threads++) {
+            const long_case c = {works[i]};
+            cr_assert_gt(compare_calls("required", threads,
+                                       (case_of){start_then_long_work, &c},
+                                       (case_of){only_long_work, &c}, N_LONG,
+                                       WIDTH),
+                         5);
+        }
 }
 
 /* -- Order ----------------------------------------------------------------- */

@@ -190,3 +190,103 @@ Test(quantize, products_of_small_integers_are_exact)
     tg_function_release(f);
     session_end(&s);
 }
+
+/* Extents of the operands, of ranks 1 to 3; the first `rank` of each count. */
+typedef struct product_shape {
+    int a_rank, b_rank;
+    int64_t a[3], b[3];
+} product_shape;
+
+static tg_tensor *product_in(const tg_context_options *options,
+                             const product_shape *shape, int pair)
+{
+    static const tg_dtype dtypes[] = {TG_I8, TG_U8};
+    session s;
+    tg_context_options eager = *options;
+    eager.compile = "eager";
+    session_begin_with(&s, eager);
+    tg_tensor *in[2], *out = NULL;
+    for (int i = 0; i < 2; i++) {
+        in[i] = tg_tensor_create(s.ctx, dtypes[i ? pair >> 1 : pair & 1],
+                                 i ? shape->b_rank : shape->a_rank,
+                                 i ? shape->b : shape->a, tg_zeros());
+        uint8_t *bytes = tg_tensor_data(in[i]);
+        unsigned seed = (unsigned)i + 1;
+        for (size_t n = 0; n < (size_t)tg_tensor_bytes(in[i]); n++) {
+            seed = seed * 1664525 + 1013904223;
+            bytes[n] = (uint8_t)(seed >> 24);
+        }
+    }
+    tg_function *f = tg_function_create(s.ctx, product, NULL, NULL);
+    tg_call(f, TG_ARGS(in[0], in[1]), TG_RESULTS(&out));
+    cr_expect_not_null(out, "%s", tg_error(s.ctx));
+    tg_tensor_release(in[0]);
+    tg_tensor_release(in[1]);
+    tg_function_release(f);
+    tg_context_release(s.ctx);
+    return out;
+}
+
+/* With the instructions of VNNI, those of AVX2 and AVX-512 without it, generic
+   code of few lanes, and the interpreter. CPUs that the host lacks are left
+   out. */
+Test(quantize, products_have_the_same_bits_on_every_cpu)
+{
+    static const product_shape shapes[] = {
+        {2, 2, {6, 3}, {3, 2}},       {2, 2, {1, 70}, {70, 33}},
+        {2, 2, {33, 130}, {130, 1}},  {1, 2, {18}, {18, 40}},
+        {2, 1, {40, 18}, {18}},       {1, 1, {300}, {300}},
+        {3, 2, {2, 9, 66}, {66, 50}}, {2, 2, {150, 300}, {300, 200}},
+        {3, 3, {3, 5, 8}, {1, 8, 16}}};
+    static const tg_context_options ways[] = {
+        {.jit = "off"},
+        {.jit = "auto"},
+        {.jit = "auto", .cpu = "x86-64-v3"},
+        {.jit = "auto", .cpu = "x86-64-v4"},
+        {.jit = "auto", .cpu = "icelake-server"},
+        {.jit = "auto", .vector_bits = 128, .threads = 3},
+        {.jit = "auto", .vector_bits = 256, .threads = 7}};
+    const size_t n_ways = sizeof(ways) / sizeof(*ways);
+    for (size_t i = 0; i < sizeof(shapes) / sizeof(*shapes); i++)
+        for (int pair = 0; pair < 4; pair++) {
+            tg_tensor *expected = product_in(&ways[0], &shapes[i], pair);
+            for (size_t way = 1; way < n_ways; way++) {
+                tg_tensor *y = product_in(&ways[way], &shapes[i], pair);
+                cr_assert_eq(memcmp(tg_tensor_data(y), tg_tensor_data(expected),
+                                    (size_t)tg_tensor_bytes(y)),
+                             0, "shape %zu, pair %d, way %zu", i, pair, way);
+                tg_tensor_release(y);
+            }
+            tg_tensor_release(expected);
+        }
+    check_nothing_is_alive();
+}
+
+static void product_of_words(tg_trace *t, const tg_value *in, void *user)
+{
+    const int flags = *(const int *)user;
+    tg_return(t, tg_matmul_with(in[0], in[1], flags));
+}
+
+Test(quantize, bytes_of_words_are_unsigned_and_signed)
+{
+    static const int32_t a[] = {-1, 0x04030201}, b[] = {-1, 0x7f80ff01};
+    static const int flags = TG_MATMUL_BYTES;
+    session s;
+    session_begin(&s);
+    tg_function *f = tg_function_create(s.ctx, product_of_words,
+                                        (void *)(uintptr_t)&flags, NULL);
+    tg_tensor *x = tg_tensor_copy(s.ctx, a, TG_I32, TG_DIMS(1, 2));
+    tg_tensor *y = tg_tensor_copy(s.ctx, b, TG_I32, TG_DIMS(2, 1));
+    tg_tensor *z = tg_tensor_create(s.ctx, TG_U32, TG_DIMS(2, 2), tg_zeros());
+    int32_t sum = 0;
+    check_works(tg_call(f, TG_ARGS(x, y), TG_RESULTS(&sum)));
+    cr_expect_eq(sum, -4 * 255 + 1 * 1 + 2 * -1 + 3 * -128 + 4 * 127);
+    check_fails(tg_call(f, TG_ARGS(z, z), TG_RESULTS(NULL)), TG_ERROR_DTYPE,
+                "matmul", "products of bytes need i32");
+    tg_tensor_release(x);
+    tg_tensor_release(y);
+    tg_tensor_release(z);
+    tg_function_release(f);
+    session_end(&s);
+}

@@ -261,6 +261,38 @@ Test(runner, nested_functions_that_are_not_inlined_are_interpreted)
     call_nested("required", "inline", TG_ERROR_UNSUPPORTED);
 }
 
+static void many_steps(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_value x = in[0];
+    (void)user;
+    for (int i = 0; i < 300; i++)
+        x = tg_add(x, 1);
+    tg_return(t, x);
+}
+
+static void many_steps_often(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_value x = in[0];
+    for (int i = 0; i < 12; i++)
+        tg_apply(user, TG_ARGS(x), &x, 1);
+    tg_return(t, x);
+}
+
+Test(runner, large_functions_with_several_calls_are_compiled)
+{
+    need_compiler();
+    session s;
+    session_begin_with(&s, (tg_context_options){.jit = "required"});
+    tg_function *f = tg_function_create(s.ctx, many_steps, NULL, NULL);
+    tg_function *g = tg_function_create(s.ctx, many_steps_often, f, NULL);
+    tg_tensor *x = f32_vector(s.ctx, 0, -3600);
+    check_f32(call_one(g, TG_ARGS(x)), 3600, 0);
+    tg_tensor_release(x);
+    tg_function_release(g);
+    tg_function_release(f);
+    session_end(&s);
+}
+
 /* -- Number of compiles ---------------------------------------------------- */
 
 static void add_up(tg_trace *t, const tg_value *in, void *user)

@@ -273,7 +273,7 @@ Test(semantics, line_11_reasons_are_logged_with_the_place_of_the_call)
     check_works(tg_call(f, TG_ARGS(y), TG_RESULTS()));
     snprintf(wanted, sizeof wanted,
              "%s:%d: twice is traced: arg 0 dim 0: 32 -> 48, generalised to "
-             "?\n",
+             "? (trace 1)\n",
              __FILE__, line);
     cr_assert_str_eq(s.logged, wanted);
     check_works(tg_call(f, TG_ARGS(y), TG_RESULTS()));

@@ -309,6 +309,50 @@ Test(fuse, nothing_expensive_is_computed_twice)
     check_shown("loops_twice.txt", &text);
 }
 
+/* Sums along rows and along columns, which no kernel has both. */
+static void sums_of_shifted(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value y = tg_shl(in[0], 1);
+    tg_return(t, tg_sum(y, TG_AXES(0)), tg_sum(y, TG_AXES(1)));
+}
+
+static void sums_of_doubled(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value y = tg_mul(in[0], 2);
+    tg_return(t, tg_sum(y, TG_AXES(0)), tg_sum(y, TG_AXES(1)));
+}
+
+static void sums_of_exp(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value y = tg_exp(in[0]);
+    tg_return(t, tg_sum(y, TG_AXES(0)), tg_sum(y, TG_AXES(1)));
+}
+
+/* The cost model counts the instructions of a recipe: a shift by a number has
+   few, although the one by a tensor compares and selects. */
+Test(fuse, cheap_operands_of_two_reductions_are_not_stored)
+{
+    static const struct {
+        tg_callback *callback;
+        int dtype, n_temporaries;
+    } cases[] = {{sums_of_shifted, TG_I32, 0}, {sums_of_doubled, TG_I32, 0},
+                 {sums_of_shifted, TG_U8, 0},  {sums_of_shifted, TG_I64, 0},
+                 {sums_of_doubled, TG_F64, 0}, {sums_of_exp, TG_F32, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        fused fu;
+        fuse(&fu, cases[i].callback, NO_SYMBOLS,
+             tg_spec_tensor((tg_dtype)cases[i].dtype, TG_DIMS(300, 500)));
+        cr_expect_eq(n_kernels(&fu), 2, "case %zu", i);
+        cr_expect_eq(n_places(&fu, TGI_PLACE_TEMP), cases[i].n_temporaries,
+                     "case %zu", i);
+        fuse_end(&fu);
+    }
+    check_nothing_is_alive();
+}
+
 /* -- Index maps ------------------------------------------------------------ */
 
 static void transpose(tg_trace *t, const tg_value *in, void *user)
@@ -687,6 +731,27 @@ static void sums(tg_trace *t, const tg_value *in, void *user)
     (void)user;
     tg_return(t, tg_sum(in[0], TG_AXES(0)), tg_sum(in[0], TG_AXES(1)),
               tg_add(in[0], 1));
+}
+
+/* in[1] may be broadcast: its gradient is summed over the axes along which it
+   is, here none. */
+static void gradient_of_product(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value y = tg_mul(tg_mul(in[0], in[0]), in[1]);
+    tg_return(t, tg_gradient(tg_sum(y, TG_ALL_AXES), in[1]));
+}
+
+Test(fuse, reductions_of_axes_with_one_element_are_elementwise)
+{
+    fused fu;
+    const tg_spec any = F32(TG_UNKNOWN, TG_UNKNOWN);
+    fuse(&fu, gradient_of_product, SYMBOLS(64, 1000, 64, 1000), any, any);
+    cr_assert_eq(n_kernels(&fu), 1);
+    cr_assert_eq(n_places(&fu, TGI_PLACE_TEMP), 0);
+    cr_assert_eq(n_ops(&fu, TGI_OP_SUM), 0);
+    fuse_end(&fu);
+    check_nothing_is_alive();
 }
 
 Test(fuse, unknown_extents_are_named_and_ones_are_not_there)

@@ -128,3 +128,100 @@ Test(schedule, random_variations_differ)
     fuse_end(&fu);
     check_nothing_is_alive();
 }
+
+/* -- Targets --------------------------------------------------------------- */
+
+/* An AVX-512 CPU, with units of that width and a last-level cache. */
+static tgi_target wide_target(unsigned unit_bits, int64_t last_level_bytes)
+{
+    tgi_target target;
+    cr_assert(tgi_target_by_name("avx512", &target));
+    target.unit_bits = unit_bits;
+    target.last_level_bytes = last_level_bytes;
+    return target;
+}
+
+/* Fuses a case and schedules its last kernel for a target. */
+static const tgi_schedule *last_schedule(fused *fu, const schedule_case *c,
+                                         tgi_target target)
+{
+    fuse_case(fu, c);
+    cr_assert_eq(tgi_schedule_choose(fu->loops, &target), TG_OK, "%s",
+                 tg_error(NULL));
+    cr_assert_eq(tgi_schedule_verify_all(fu->loops), TG_OK, "%s",
+                 tg_error(NULL));
+    return schedule_of(fu, fu->loops->kernels.n - 1);
+}
+
+/* Full-width units are faster than the loads of a narrow micro-kernel, and
+   packing takes twice the time of one, in relation. */
+Test(schedule, matmuls_depend_on_the_width_of_units)
+{
+    const schedule_case batch = SCHEDULE_CASE("", times, NO_SYMBOLS,
+                                              F32(1000, 32, 32),
+                                              F32(1000, 32, 32));
+    const schedule_case layer = SCHEDULE_CASE("", times, NO_SYMBOLS,
+                                              F32(64, 784), F32(784, 128));
+    for (int is_wide = 0; is_wide < 2; is_wide++) {
+        const tgi_target target = wide_target(is_wide ? 512 : 256, 0);
+        fused fu;
+        const tgi_schedule *s = last_schedule(&fu, &batch, target);
+        cr_expect_gt(s->matmul.prefetched_b_bytes, 0);
+        cr_expect_eq(s->matmul.nr, is_wide ? 32 : 16);
+        fuse_end(&fu);
+        s = last_schedule(&fu, &layer, target);
+        cr_expect_eq(s->matmul.packs_b, !is_wide);
+        fuse_end(&fu);
+    }
+    check_nothing_is_alive();
+}
+
+/* Operand and result of 16 MiB: the cache holds neither both nor the result
+   for a later reader. */
+Test(schedule, results_that_fill_the_cache_with_operands_are_non_temporal)
+{
+    const schedule_case c =
+        SCHEDULE_CASE("", scale, NO_SYMBOLS, F32(4 << 20), F32(1));
+    static const struct {
+        int64_t last_level_bytes;
+        bool is_non_temporal;
+    } cases[] = {{0, false}, {32 << 20, true}, {36 << 20, false}};
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        fused fu;
+        const tgi_schedule *s = last_schedule(
+            &fu, &c, wide_target(512, cases[i].last_level_bytes));
+        cr_expect_eq(s->non_temporal_stores[0], cases[i].is_non_temporal,
+                     "cache of %lld bytes",
+                     (long long)cases[i].last_level_bytes);
+        fuse_end(&fu);
+    }
+    check_nothing_is_alive();
+}
+
+/* A row of 126 elements from the second on: each vector of 64 bytes straddles
+   two lines. */
+static void inner_of_rows(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value inner = tg_add(tg_slice(in[0], 1, 0, -2, 1),
+                                  tg_slice(in[0], 1, 2, TG_END, 1));
+    tg_return(t, tg_pad(inner, 1, 1, 1, 0));
+}
+
+Test(schedule, stores_that_straddle_lines_are_narrower)
+{
+    static const struct {
+        int64_t columns;
+        unsigned bits;
+    } cases[] = {{128, 256}, {1024, 512}};
+    for (size_t i = 0; i < 2; i++) {
+        const schedule_case c = SCHEDULE_CASE("", inner_of_rows, NO_SYMBOLS,
+                                              F32(500, cases[i].columns));
+        fused fu;
+        const tgi_schedule *s = last_schedule(&fu, &c, wide_target(512, 0));
+        cr_expect_eq(s->vector_bits, cases[i].bits, "%lld columns",
+                     (long long)cases[i].columns);
+        fuse_end(&fu);
+    }
+    check_nothing_is_alive();
+}

@@ -267,6 +267,57 @@ Test(team, workers_share_the_cpus_of_their_owner)
     }
 }
 
+/* Stores the CPU of each thread. If `w->n_wrong` is not 0, worker 1 moves to the
+   CPU of the owner, and both arrive so late that each wait times out. */
+static void cpu_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
+{
+    work *w = frame->user;
+    cpu_set_t mask, one;
+    count_entry(frame, thread, n_threads);
+    w->slots[thread] = sched_getcpu();
+    frame->barrier(frame);
+    if (thread == 1 && w->n_wrong &&
+        sched_getaffinity(0, sizeof(mask), &mask) == 0) {
+        CPU_ZERO(&one);
+        CPU_SET(w->slots[0], &one);
+        sched_setaffinity(0, sizeof(one), &one);
+        sched_setaffinity(0, sizeof(mask), &mask);
+    }
+    if (thread == 0)
+        usleep(2000);
+}
+
+/* Calls on two threads with pauses, in which worker 1 sleeps; returns how many
+   had both on one CPU. */
+static int count_calls_on_one_cpu(int n_calls, bool joins_owner)
+{
+    int n_shared = 0;
+    for (int i = 0; i < n_calls; i++) {
+        work w = {.n_wrong = joins_owner};
+        run(cpu_entry, &w, 2);
+        cr_assert_eq(check_team(&w, 2), 2);
+        n_shared += w.slots[0] == w.slots[1];
+        usleep(1000);
+    }
+    return n_shared;
+}
+
+/* A worker that is where its owner is leaves when it wakes up. The owner may be
+   moved in between, so some calls may have both on one CPU. */
+Test(team, threads_that_share_a_cpu_are_separated)
+{
+    cpu_set_t mask;
+    cr_assert_eq(sched_getaffinity(0, sizeof(mask), &mask), 0);
+    if (CPU_COUNT(&mask) < 2)
+        cr_skip_test("one CPU");
+    (void)count_calls_on_one_cpu(1, false);
+    const int n_shared = count_calls_on_one_cpu(100, true);
+    cr_assert_lt(n_shared, 50, "%d of 100 calls on one CPU", n_shared);
+    work w = {0};
+    run(mask_entry, &w, 2);
+    cr_assert_eq(w.slots[1], CPU_COUNT(&mask));
+}
+
 /* A host step may call the library again. */
 static void nested_entry(tgi_frame *frame, int64_t thread, int64_t n_threads)
 {

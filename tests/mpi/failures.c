@@ -2,8 +2,11 @@
 /*
  * failures.c - what goes wrong on one rank is a status on all of them: other
  * shapes, other collectives, a rank that fails in a trace or in a kernel, a
- * rank that calls nothing. None of these may hang.
+ * rank that calls nothing, a thread that must not call MPI. None of these may
+ * hang.
  */
+#include <pthread.h>
+
 #include "mpi/ranks.h"
 
 static void sum(tg_trace *t, const tg_value *in, void *user)
@@ -123,6 +126,29 @@ static void check_timeout(setting *s)
     check_lost(s);
 }
 
+/* A thread that must not call MPI, as MPI_Init was called on another one. */
+static void *misuse(void *user)
+{
+    setting *s = user;
+    TG_AUTO(tg_function) f = tg_function_create(s->ctx, sum, s, NULL);
+    TG_AUTO(tg_tensor) x = filled(s, 2, 1);
+    TG_AUTO(tg_tensor) y = NULL;
+    CHECK(!tg_mpi_create(s->ctx, MPI_COMM_WORLD, NULL));
+    CHECK(says("MPI_THREAD_SERIALIZED"));
+    CHECK(tg_mpi_report(s->mpi, tg_call(f, TG_ARGS(x), TG_RESULTS(&y))) ==
+          TG_ERROR_CALLBACK);
+    CHECK(says("MPI_THREAD_SERIALIZED"));
+    return NULL;
+}
+
+static void check_threads(setting *s)
+{
+    pthread_t thread;
+    CHECK(!pthread_create(&thread, NULL, misuse, s));
+    CHECK(!pthread_join(thread, NULL));
+    CHECK(call(s, sum, 2, 1) == TG_OK); /* nobody has been told */
+}
+
 static void check_options(setting *s)
 {
     tg_mpi_options options = options_of(0);
@@ -152,6 +178,7 @@ int main(int argc, char **argv)
         check_mismatches(&s);
         check_failing_rank(&s);
         check_timeout(&s);
+        check_threads(&s);
     }
     setting_close(&s);
     MPI_Finalize();

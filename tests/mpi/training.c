@@ -6,8 +6,12 @@
  * from a checkpoint continues with the same bits.
  *
  *     training FILE
+ *     training FILE die     the last rank is killed in the second epoch; the
+ *                           others get a status in time, and end
+ *     training FILE resume  the second epoch from the checkpoint of `die`
  */
 #include <math.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "mpi/ranks.h"
@@ -78,8 +82,9 @@ static tg_dataset *batches(const setting *s)
                                 tg_dataset_batch(d, BATCH, TG_KEEP_REMAINDER));
 }
 
-/* An epoch; appends the losses to the file, if it is not NULL. */
-static void train(program *p, FILE *file)
+/* An epoch; appends the losses to the file, if it is not NULL. After `deadly`
+   steps the last rank is killed; returns the status of the others then. */
+static tg_status train(program *p, FILE *file, int deadly)
 {
     TG_AUTO(tg_function) f = tg_function_create(p->s.ctx, step, p, NULL);
     TG_AUTO(tg_dataset) d = batches(&p->s);
@@ -89,13 +94,19 @@ static void train(program *p, FILE *file)
     float value;
     int n = 0;
     for (; tg_next(it, TG_RESULTS(&x, &y)) == TG_OK; n++) {
-        CHECK(!tg_mpi_report(p->s.mpi,
-                             tg_call(f, TG_ARGS(x, y), TG_RESULTS(&value))));
+        if (n == deadly && p->s.rank == p->s.n_ranks - 1)
+            raise(SIGKILL);
+        const tg_status status = tg_mpi_report(
+            p->s.mpi, tg_call(f, TG_ARGS(x, y), TG_RESULTS(&value)));
+        if (status && n == deadly)
+            return status;
+        CHECK(!status);
         CHECK(isfinite(value));
         if (file)
             CHECK(fwrite(&value, sizeof(value), 1, file) == 1);
     }
     CHECK(n == ROWS / BATCH); /* the last 4 rows are less than 12 shards */
+    return TG_OK;
 }
 
 /* Appends all weights to the file; they are those of rank 0. */
@@ -118,23 +129,71 @@ static void write_weights(const program *p, FILE *file)
     }
 }
 
+/* -- A rank that dies ------------------------------------------------------ */
+
+enum { STEPS_BEFORE_DEATH = 2 };
+
+/* The ranks that live know it after the timeout, and at once from then on. */
+static void lose_a_rank(program *p, const char *checkpoint)
+{
+    const double begin = MPI_Wtime();
+    CHECK(!train(p, NULL, -1));
+    CHECK(!tg_mpi_bundle_save(p->s.mpi, &training_type, &p->r, checkpoint));
+    CHECK(train(p, NULL, STEPS_BEFORE_DEATH) == TG_ERROR_CALLBACK);
+    CHECK(strstr(tg_error(NULL), "for the other ranks") ||
+          strstr(tg_error(NULL), "MPI"));
+    CHECK(tg_mpi_bundle_save(p->s.mpi, &training_type, &p->r, "unused"));
+    CHECK(access("unused", F_OK) != 0);
+    tg_mpi_release(p->s.mpi);
+    tg_mpi_options options = options_of(SHARDS);
+    options.timeout = 0.2;
+    CHECK(!tg_mpi_create(p->s.ctx, MPI_COMM_WORLD, &options));
+    CHECK(strstr(tg_error(NULL), "for the other ranks") ||
+          strstr(tg_error(NULL), "MPI has failed"));
+    CHECK(MPI_Wtime() - begin < 30);
+    printf("rank %d lives\n", p->s.rank);
+    fflush(stdout);
+    _exit(0); /* MPI_Finalize would wait for the dead */
+}
+
+static void resume(program *p, const char *checkpoint, FILE *file)
+{
+    CHECK(!tg_mpi_bundle_load(p->s.mpi, &training_type, &p->r, checkpoint));
+    CHECK(!train(p, file, -1));
+    write_weights(p, file);
+    if (file)
+        CHECK(fclose(file) == 0);
+    tg_bundle_release(&training_type, &p->r);
+    setting_close(&p->s);
+    MPI_Finalize();
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    const char *mode = argc > 2 ? argv[2] : "";
     tg_mpi_options options = options_of(SHARDS);
     options.bucket_bytes = 512; /* several buckets */
+    if (strcmp(mode, "die") == 0)
+        options.timeout = 1;
     program p = {.s = setting_open(&options)};
     FILE *file = NULL;
     char checkpoint[4096];
-    CHECK(argc == 2);
+    CHECK(argc == 2 || argc == 3);
     snprintf(checkpoint, sizeof(checkpoint), "%s.safetensors", argv[1]);
     if (p.s.rank == 0)
         CHECK((file = fopen(argv[1], "wb")));
     p.r = training_create(&p.s);
     CHECK(!tg_mpi_broadcast_bundle(p.s.mpi, &training_type, &p.r));
-    train(&p, file);
+    if (strcmp(mode, "die") == 0)
+        lose_a_rank(&p, checkpoint);
+    if (strcmp(mode, "resume") == 0) {
+        resume(&p, checkpoint, file);
+        return 0;
+    }
+    CHECK(!train(&p, file, -1));
     CHECK(!tg_mpi_bundle_save(p.s.mpi, &training_type, &p.r, checkpoint));
-    train(&p, file);
+    CHECK(!train(&p, file, -1));
     write_weights(&p, file);
 
     /* The same from the checkpoint, on a new tg_mpi. */
@@ -144,7 +203,7 @@ int main(int argc, char **argv)
     again.r = training_create(&again.s);
     CHECK(!tg_mpi_bundle_load(again.s.mpi, &training_type, &again.r,
                               checkpoint));
-    train(&again, NULL);
+    CHECK(!train(&again, NULL, -1));
     tg_variable *v[64], *w[64];
     const size_t n = tg_bundle_variables(&training_type, &p.r, TG_ALL_VARIABLES,
                                          v, 64);

@@ -105,7 +105,12 @@ bool rg_check(const rg_settings *settings, const uint8_t *bytes, size_t n,
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
 {
-    static const rg_settings settings = {.mode = RG_PASSES};
+    /* The length decides, so that a string keeps its meaning: a compile takes
+       as long as a hundred runs of passes. */
+    static const rg_settings all[] = {
+        {.mode = RG_PASSES},
+        {.mode = RG_JIT, .n_teams = 2, .teams = {1, 3}, .n_schedules = 1}};
+    const rg_settings settings = all[n % 8 == 7];
     static rg_coverage coverage;
     rg_failure failure;
     if (!rg_check(&settings, bytes, n, &coverage, &failure)) {

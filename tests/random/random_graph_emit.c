@@ -7,6 +7,7 @@
  */
 #include "cache/code.h"
 #include "codegen/plugin.h"
+#include "compile.h"
 #include "front/object/cache_object.h"
 #include "front/object/context_object.h"
 #include "loop/loop_pass.h"
@@ -52,13 +53,11 @@ static bool compile(rg_checker *c, const tg_concrete *trace,
 static bool emit_loops(rg_checker *c, const tg_concrete *trace,
                        const tgi_loops *loops)
 {
-    const tgi_codegen_options request = {
-        .cpu = trace->ctx->cpu,
-        .host = c->settings->emits_for,
-        .vector_bits = trace->ctx->vector_bits,
-        .verify = true,
-        .alloc = tgi_alloc,
-        .free = tgi_free};
+    const tgi_jit_options options = {.cpu = trace->ctx->cpu,
+                                     .vector_bits = trace->ctx->vector_bits,
+                                     .verifies = true};
+    tgi_codegen_options request = tgi_compile_request(loops, &options);
+    request.host = c->settings->emits_for;
     tgi_strbuf key = {0};
     size_t n;
     tgi_code_key(loops, &request, &key);

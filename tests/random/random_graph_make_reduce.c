@@ -275,8 +275,11 @@ void rg_make_matmul(rg_maker *m, tgi_op op)
         b = a;
         flags = choice / 16 % 2 ? TG_TRANSPOSE_A : TG_TRANSPOSE_B;
     }
-    if (product_type(m, &a.type, &b.type, flags, &type))
-        rg_keep(m, type, RG_DO(m, tg_matmul_with(a.operand, b.operand, flags)));
+    if (!product_type(m, &a.type, &b.type, flags, &type))
+        return;
+    if (type.dtype == TG_I32 && choice / 64 % 2)
+        flags |= TG_MATMUL_BYTES;
+    rg_keep(m, type, RG_DO(m, tg_matmul_with(a.operand, b.operand, flags)));
 }
 
 /* -- Random numbers -------------------------------------------------------- */

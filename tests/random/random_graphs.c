@@ -37,7 +37,6 @@
  * graph both ways and compares. The last line is "N passed, N failed". Without
  * a compiler, mode jit says so and exits with status 77.
  */
-#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -46,6 +45,7 @@
 #include "random/random_graph.h"
 #include "run/team.h"
 #include "support/arguments.h"
+#include "support/corpus.h"
 #include "support/instrument.h"
 #include "support/vector_widths.h"
 #include "support/watched.h"
@@ -53,6 +53,8 @@
 #include "target/host_cpu.h"
 
 enum { ENOUGH_FOR_COVERAGE = 20000, SKIPPED = 77 };
+_Static_assert((int)RG_MAX_BYTES == (int)CORPUS_MAX_BYTES,
+               "a string of the corpus is a program");
 
 typedef struct options {
     rg_work work;
@@ -60,17 +62,6 @@ typedef struct options {
     bool is_only;
     const char *bytes, *corpus;
 } options;
-
-static size_t parse_hex(const char *text, uint8_t *bytes)
-{
-    size_t n = 0;
-    for (unsigned byte;
-         n < RG_MAX_BYTES && isxdigit((unsigned char)text[0]) &&
-         isxdigit((unsigned char)text[1]) && sscanf(text, "%2x", &byte) == 1;
-         text += 2)
-        bytes[n++] = (uint8_t)byte;
-    return n;
-}
 
 /* Checks one string with every vector width. */
 static void check_string(const rg_work *work, const uint8_t *bytes, size_t n,
@@ -102,7 +93,7 @@ static void check_file(const rg_work *all, const char *path, const char *name,
         work->settings.control = RG_CONTROL_ALL;
     for (int i = 1; fgets(line, sizeof(line), file); i++) {
         char place[300];
-        size_t n = parse_hex(line, bytes);
+        size_t n = corpus_parse(line, bytes);
         snprintf(place, sizeof(place), "%s:%d", name, i);
         if (n)
             check_string(work, bytes, n, place, totals);
@@ -321,6 +312,8 @@ static void check_all(const options *o, rg_totals *totals)
     }
 }
 
+#ifndef TGI_LIBFUZZER
+
 int main(int argc, char **argv)
 {
     static rg_totals totals;
@@ -349,7 +342,7 @@ int main(int argc, char **argv)
             instrument_compiled_code();
     }
     if (o.bytes) {
-        check_string(&o.work, bytes, parse_hex(o.bytes, bytes), "bytes",
+        check_string(&o.work, bytes, corpus_parse(o.bytes, bytes), "bytes",
                      &totals);
     } else if (o.is_only) {
         const rg_settings settings = rg_work_settings(&o.work, o.only);
@@ -364,3 +357,5 @@ int main(int argc, char **argv)
            (unsigned long long)totals.n_failed);
     return totals.n_failed ? 1 : 0;
 }
+
+#endif /* TGI_LIBFUZZER */

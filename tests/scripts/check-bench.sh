@@ -44,6 +44,12 @@ for case in sum_axis_0 sum_axis_1 sum_axis_2 heat_2d_pad heat_2d_update \
             fail "--list lacks $case of $backend"
     done
 done
+for case in ops_exp/1000x1000 ops_select/1000x1000 ops_sort/1e6; do
+    for backend in jit c; do
+        grep -qx "$case/$backend/threads:1" "$out" ||
+            fail "--list lacks $case of $backend"
+    done
+done
 for n in 0 1 2 4 8; do
     for case in run_variables call_variables; do
         grep -qx "$case/$n/jit/threads:1" "$out" ||

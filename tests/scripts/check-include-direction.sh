@@ -75,10 +75,13 @@ function read_rules(folder,    path, line, words, n, i, key, found)
 }
 
 # The file of this tree to which `name` refers in `path`, or "".
-function resolve(name, path,    i)
+function resolve(name, path,    i, folder)
 {
-    if ((folder_of(path) "/" name) in exists)
-        return folder_of(path) "/" name
+    folder = folder_of(path)
+    for (; name ~ /^\.\.\//; name = substr(name, 4))
+        folder = folder_of(folder)
+    if ((folder "/" name) in exists)
+        return folder "/" name
     for (i = 1; i <= 5; i++)
         if ((search[i] name) in exists)
             return search[i] name

@@ -8,7 +8,7 @@ cd "$srcdir" || exit 1
 missing=0
 for file in $(find include src jit mpi tests bench examples docs \
     -name '*.[ch]' -o -name '*.def' -o -name '*.cpp' -o -name '*.sh' \
-    -o -name '*.md'); do
+    -o -name '*.md' -o -name '*.txt' -o -name '*.hex' -o -name '*.list'); do
     # Programs are listed without a suffix.
     name=${file%.c}
     name=${name%.cpp}

@@ -3,8 +3,9 @@
 #
 # Runs the programs of tests/mpi and examples/mpi on 1 to 4 ranks, with each MPI
 # that configure has found. Training writes the same bytes for every number of
-# ranks and either MPI. The distributed example differs from the one for a
-# single process in fewer than ten lines.
+# ranks and either MPI, also from the checkpoint of a run in which a rank was
+# killed. The distributed example differs from the one for a single process in
+# fewer than ten lines.
 
 test -n "$MPI_NAMES" || exit 77
 scratch=check-mpi.tmp
@@ -51,18 +52,53 @@ same()
     cmp "$1.first" "$1" || failed=1
 }
 
+# deadly MPI COMMAND...: three ranks, of which one is killed, under a launcher
+# that lets the others live; these end with status 0 and say so. The launcher of
+# MPICH sees a shell that lives, and its signals to the others are ignored.
+deadly()
+{
+    mpi=$1
+    shift
+    case $mpi in
+    openmpi)
+        set -- --oversubscribe --bind-to none --enable-recovery -np 3 "$@"
+        ;;
+    *) set -- -disable-auto-cleanup -np 3 sh -c "trap '' USR1; $*; exit 0" ;;
+    esac
+    mpirun=mpirun.$mpi
+    command -v "$mpirun" >/dev/null || mpirun=mpirun
+    timeout -k 5 60 "$mpirun" "$@" >"$scratch/out" 2>"$scratch/err" </dev/null
+    test "$(grep -c '^rank [01] lives$' "$scratch/out")" = 2 || {
+        echo "failed: $mpirun $*"
+        cat "$scratch/out" "$scratch/err"
+        failed=1
+    }
+}
+
 prefix=
 for mpi in $MPI_NAMES; do
     for ranks in 1 2 3 4; do
         launch "$mpi" $ranks tests/mpi/${prefix}collectives
+        launch "$mpi" $ranks tests/mpi/${prefix}control
         launch "$mpi" $ranks tests/mpi/${prefix}failures
         launch "$mpi" $ranks tests/mpi/${prefix}training "$scratch/weights"
         same "$scratch/weights"
     done
+    deadly "$mpi" tests/mpi/${prefix}training "$scratch/resumed" die
+    launch "$mpi" 2 tests/mpi/${prefix}training "$scratch/resumed" resume
+    # All but the four losses of the first epoch.
+    tail -c +17 "$scratch/weights.first" | cmp - "$scratch/resumed" || failed=1
     prefix=other_
 done
 
+# All of a call in the interpreter, and in one native function.
 main=${MPI_NAMES%% *}
+jits=off
+test -e libtgjit-llvm.la && jits='off required'
+for jit in $jits; do
+    TGJIT_JIT=$jit launch "$main" 3 tests/mpi/control
+done
+
 for ranks in 1 2 4; do
     TGJIT_MPI_SHARDS=4 launch "$main" $ranks examples/mpi/digits_cnn \
         "$srcdir/examples/data/digits.csv" "$scratch/digits.npz"

@@ -36,4 +36,13 @@ trap 'rm -rf "$store"' EXIT
 rm -rf "$store"
 mkdir -m 700 "$store" || exit 1
 tests/random/random-graphs --mode jit --seed 2 --count 300 --threads 1,3 \
-    --vector-bits 128,256,512 --cache "$store"
+    --vector-bits 128,256,512 --cache "$store" || exit
+
+# Code that is compiled for another machine, here this one, is found there by its
+# key, without a code generator.
+graphs="--mode jit --seed 6 --count 30 --threads 1,3 --vector-bits 0,256"
+mkdir -m 700 "$store/other" || exit 1
+tests/random/random-graphs $graphs --cache "$store/other" \
+    --emit "$(tests/random/random-graphs --print-host)" || exit
+TGJIT_MODULE_DIR=$store tests/random/random-graphs $graphs \
+    --filled "$store/other"

@@ -5,6 +5,8 @@
 # (all, or those named), one at a time, in a scratch copy of the tree, and runs
 # the tests that should fail. A fault that survives is a gap in the tests.
 #
+# mutants.sh --applies only tests that every fault can be planted.
+#
 # Run in a build tree, by `make check-mutants'. The named tests are part of
 # `make check'; they must first pass without a fault. The last line is "N
 # caught, N survived, N broken"; a broken fault does not apply or does not build.
@@ -16,11 +18,6 @@ tree=$scratch/tree build=$scratch/build log=$scratch/log
 seconds=${TGJIT_TEST_TIMEOUT:-120}
 jobs=${JOBS-2}
 unset MAKEFLAGS MFLAGS MAKELEVEL
-
-grep -q '^#define TGJIT_HAVE_LLVM 1' config.h || exit 77
-command -v timeout >/dev/null || exit 77
-trap 'rm -rf "$scratch"' EXIT
-trap 'exit 1' HUP INT TERM
 
 die()
 {
@@ -93,7 +90,8 @@ END
 
 # -- Faults ------------------------------------------------------------------
 
-# Replaces $before, which must occur in $file once, by $after.
+# Copies $1, a copy of $file, to $2. Replaces $before, which must occur once, by
+# $after.
 plant()
 {
     before=$before after=$after awk '
@@ -108,16 +106,23 @@ plant()
             $0 = substr($0, 1, at - 1) ENVIRON["after"] rest
             return count
         }
-        END { exit n != 1 }' "$scratch/original" >"$tree/$file"
+        END { exit n != 1 }' "$1" >"$2" && return
+    n_broken=$((n_broken + 1))
+    echo "${name%%:*}: BROKEN: '$before' is not in $file exactly once"
+    return 1
+}
+
+find_line()
+{
+    plant "$srcdir/$file" /dev/null
 }
 
 # Tests the fault given by $name, $file, $before, $after, $tests.
 try()
 {
     cp "$tree/$file" "$scratch/original" || die "$name: no file $file"
-    if ! plant; then
-        n_broken=$((n_broken + 1))
-        echo "${name%%:*}: BROKEN: '$before' is not in $file exactly once"
+    if ! plant "$scratch/original" "$tree/$file"; then
+        :
     elif ! make_tests; then
         n_broken=$((n_broken + 1))
         grep 'error' "$log" | head -n 3
@@ -165,6 +170,15 @@ remember_tests()
 }
 
 wanted="$*" every='' n_caught=0 n_survived=0 n_broken=0
+if test "$wanted" = --applies; then
+    wanted=''
+    each_fault find_line
+    exit $((n_broken > 0))
+fi
+grep -q '^#define TGJIT_HAVE_LLVM 1' config.h || exit 77
+command -v timeout >/dev/null || exit 77
+trap 'rm -rf "$scratch"' EXIT
+trap 'exit 1' HUP INT TERM
 make_copy || {
     tail -n 20 "$log"
     die "no copy of the tree"

@@ -29,8 +29,9 @@
 #include "front/file/npy.h"
 #include "front/file/zip_format.h"
 #include "stress/fuzz_files.h"
-#include "support/arguments.h"
+#include "support/corpus.h"
 #include "support/file_samples.h"
+#include "support/fuzz_options.h"
 #include "support/guarded.h"
 #include "support/workers.h"
 #include "tgjit.h"
@@ -348,12 +349,6 @@ typedef struct tally {
     uint64_t n[N_FORMATS], n_accepted[N_FORMATS], n_tensors[N_FORMATS];
 } tally;
 
-typedef struct options {
-    uint64_t seed, count, only;
-    bool is_only;
-    int n_jobs;
-} options;
-
 static tg_context *ctx; /* of a process */
 
 bool fuzz_fail(const char *what)
@@ -473,21 +468,61 @@ static bool check_csv(const mutant *m, tally *t, uint64_t *random)
     return is_good;
 }
 
+/* -- Fuzzers --------------------------------------------------------------- */
+
+static void begin_process(void)
+{
+    tg_context_options limited = TG_CONTEXT_OPTIONS_INIT;
+    limited.memory_limit = MEMORY_LIMIT;
+    if (ctx)
+        return;
+    must((ctx = tg_context_create(&limited)));
+    json_set_alloc_funcs(tgi_alloc, tgi_free); /* leaks count, too */
+}
+
+/* A string of bytes: how the file is read, then the file. */
+static bool check_string(const uint8_t *bytes, size_t n)
+{
+    static mutant m;
+    tally ignored = {0};
+    if (n == 0 || n > MAX_BYTES)
+        return true;
+    begin_process();
+    const enum format format = (enum format)(bytes[0] % DLPACK);
+    uint64_t random = bytes[0] / DLPACK;
+    m.n = n - 1;
+    memcpy(m.data, bytes + 1, m.n);
+    const size_t n_objects = tg_live_objects(), n_bytes = tg_live_bytes();
+    tg_error_clear();
+    bool is_good = format == CSV ? check_csv(&m, &ignored, &random)
+                                 : check_bytes(format, &m, &ignored, &random);
+    if (is_good &&
+        (tg_live_objects() != n_objects || tg_live_bytes() != n_bytes))
+        is_good = fuzz_fail("memory leaks");
+    return is_good;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    if (!check_string(bytes, n))
+        abort();
+    return 0;
+}
+
+#ifndef TGI_LIBFUZZER
+
 /* -- The program ----------------------------------------------------------- */
 
 static bool check_number(const void *user, uint64_t number, void *into)
 {
     static mutant m;
-    const options *o = user;
+    const fuzz_options *o = user;
     tally *t = into;
     const enum format format = (enum format)(number % N_FORMATS);
-    uint64_t random = o->seed * 0x2545f4914f6cdd1du + number;
-    if (!ctx) {
-        tg_context_options limited = TG_CONTEXT_OPTIONS_INIT;
-        limited.memory_limit = MEMORY_LIMIT;
-        must((ctx = tg_context_create(&limited)));
-        json_set_alloc_funcs(tgi_alloc, tgi_free); /* leaks count, too */
-    }
+    uint64_t random = fuzz_options_random(o, number);
+    begin_process();
     const size_t n_objects = tg_live_objects(), n_bytes = tg_live_bytes();
     random_next(&random);
     tg_error_clear();
@@ -512,7 +547,7 @@ static bool check_number(const void *user, uint64_t number, void *into)
 
 static void report(const void *user, uint64_t number, int status)
 {
-    const options *o = user;
+    const fuzz_options *o = user;
     if (number == o->count * N_FORMATS)
         printf("a process failed at its end, status 0x%x\n", (unsigned)status);
     else
@@ -530,7 +565,7 @@ static void add_tally(void *sum, const void *of_process)
         into[i] += from[i];
 }
 
-static uint64_t fuzz(const options *o)
+static uint64_t fuzz(const fuzz_options *o)
 {
     tally t = {0};
     uint64_t n_passed = 0, n_failed = 0;
@@ -558,29 +593,10 @@ static uint64_t fuzz(const options *o)
     return n_failed;
 }
 
-static bool parse(int argc, char **argv, options *o)
-{
-    for (int i = 1; i < argc; i += 2) {
-        const char *value = i + 1 < argc ? argv[i + 1] : NULL;
-        if (value && strcmp(argv[i], "--count") == 0)
-            o->count = strtoull(value, NULL, 0);
-        else if (value && strcmp(argv[i], "--seed") == 0)
-            o->seed = strtoull(value, NULL, 0);
-        else if (value && strcmp(argv[i], "--only") == 0)
-            o->only = strtoull(value, NULL, 0), o->is_only = true;
-        else if (value && strcmp(argv[i], "--jobs") == 0 &&
-                 atoi(value) >= 1 && atoi(value) <= WORKERS_MAX)
-            o->n_jobs = atoi(value);
-        else
-            return argument_is_wrong("fuzz_files", argc, argv, i);
-    }
-    return true;
-}
-
 int main(int argc, char **argv)
 {
-    options o = {.seed = 1, .count = 20000, .n_jobs = workers_default_jobs()};
-    if (!parse(argc, argv, &o))
+    fuzz_options o = {.seed = 1, .count = 20000, .n_jobs = workers_default_jobs()};
+    if (!fuzz_options_parse("fuzz_files", &o, argc, argv))
         return 2;
     add_seeds();
     uint64_t n_failed = 0;
@@ -589,10 +605,14 @@ int main(int argc, char **argv)
         n_failed += !check_number(&o, o.only, &ignored);
         tg_context_release(ctx);
     } else {
-        n_failed += fuzz(&o);
+        n_failed += fuzz(&o); /* in other processes */
+        n_failed += corpus_replay("files.hex", check_string);
+        tg_context_release(ctx);
     }
     for (int format = 0; format < N_FORMATS; format++)
         for (size_t i = 0; i < n_seeds[format]; i++)
             free(seeds[format][i].data);
     return n_failed ? 1 : 0;
 }
+
+#endif /* TGI_LIBFUZZER */

@@ -32,6 +32,7 @@
 #include "loop/leb128.h"
 #include "object/elf_reader.h"
 #include "object/image_debug.h"
+#include "support/corpus.h"
 #include "support/guarded.h"
 #include "support/image_objects.h"
 #include "support/support_random.h"
@@ -479,6 +480,37 @@ static bool check_file(const mutant *m, const char *path, tally *t)
     return is_good || fail("the store lost a mutant");
 }
 
+/* -- Fuzzers --------------------------------------------------------------- */
+
+/* A string of bytes: the number of kernels of a serialised program, then that;
+   the object is behind its first bytes, or all of it. */
+static bool check_string(const uint8_t *bytes, size_t n)
+{
+    tally ignored = {0};
+    if (n < 2)
+        return true;
+    const size_t skipped = bytes[1] < n - 2 ? bytes[1] : 0;
+    bool is_good = check_object(bytes + 2 + skipped, n - 2 - skipped, &ignored);
+    if (is_good) {
+        load_object(bytes + 2 + skipped, n - 2 - skipped, &ignored);
+        (void)!read_value(bytes + 2, n - 2, bytes[0]);
+    }
+    if (is_good && (tg_live_objects() != 0 || tg_live_bytes() != 0))
+        is_good = fail("memory leaks");
+    return is_good;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
+{
+    if (!check_string(bytes, n))
+        abort();
+    return 0;
+}
+
+#ifndef TGI_LIBFUZZER
+
 static bool check_number(const void *user, uint64_t number, void *into)
 {
     const options *o = user;
@@ -611,12 +643,15 @@ int main(int argc, char **argv)
         n_failed += !check_number(&o, o.only, &ignored);
     } else {
         n_failed += fuzz(&o);
+        n_failed += corpus_replay("objects.hex", check_string);
     }
     for (size_t i = 0; i < n_seeds; i++)
         free(seeds[i].value);
     nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
     return n_failed ? 1 : 0;
 }
+
+#endif /* TGI_LIBFUZZER */
 
 #else
 

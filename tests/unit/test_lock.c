@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <unistd.h>
 
 #include "support/support.h"
 
@@ -89,5 +90,22 @@ Test(lock, wakes_all_that_sleep_on_it)
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
     cr_assert_eq(s.counter, THREADS);
+    cr_assert_eq(s.n_wrong, 0);
+}
+
+/* A release and the beginning of a wait may cross, so that nobody is woken. */
+Test(lock, a_thread_that_is_not_woken_looks_again, .timeout = 60)
+{
+    static shared s;
+    pthread_t thread;
+    cr_assert(tgi_lock_acquire(&s.lock));
+    cr_assert_eq(pthread_create(&thread, NULL, enter_once, &s), 0);
+    while (s.lock.state != 2)
+        sched_yield();
+    usleep(5000); /* it sleeps */
+    s.lock.owner = 0;
+    s.lock.state = 0;
+    pthread_join(thread, NULL);
+    cr_assert_eq(s.counter, 1);
     cr_assert_eq(s.n_wrong, 0);
 }

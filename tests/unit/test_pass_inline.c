@@ -302,11 +302,11 @@ static tgi_ref call_chain(tgi_graph *callee, tgi_ref x)
     return result(g, call(g, callee, INPUTS(x)), TG_F32, scalar_shape(g), 0);
 }
 
-Test(pass_inline, large_callees_stay_if_called_twice)
+Test(pass_inline, huge_callees_stay_if_called_twice)
 {
     static const struct {
         int n_nodes, n_calls, n_left;
-    } cases[] = {{64, 2, 0}, {65, 1, 0}, {65, 2, 2}, {5000, 1, 0}};
+    } cases[] = {{65, 2, 0}, {340, 48, 0}, {20000, 1, 0}, {20000, 2, 2}};
     for (size_t i = 0; i < N_OF(cases); i++) {
         begin();
         tgi_graph *callee = make_chain(cases[i].n_nodes);

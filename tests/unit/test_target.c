@@ -42,6 +42,20 @@ Test(target, a_huge_last_level_cache_is_not_believed)
     tgi_target target;
     tgi_target_init(NULL, 0, &target);
     cr_expect_leq(target.non_temporal_bytes, 32 << 20);
+    cr_expect_leq(target.last_level_bytes, target.non_temporal_bytes);
+}
+
+/* Units of another CPU are not those of the host. */
+Test(target, units_are_at_most_as_wide_as_vectors)
+{
+    tgi_target target;
+    tgi_target_init("znver4", 0, &target);
+    cr_expect_eq(target.unit_bits, 256);
+    for (unsigned bits = 0; bits <= 512; bits = bits ? 2 * bits : 128) {
+        tgi_target_init(NULL, bits, &target);
+        cr_expect_leq(target.unit_bits, target.max_vector_bits);
+        cr_expect_geq(target.unit_bits, target.max_vector_bits / 2);
+    }
 }
 
 Test(target, an_implausible_l2_cache_is_not_believed)

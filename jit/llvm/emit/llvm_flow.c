@@ -241,13 +241,10 @@ void tgi_llvm_branch_begin(tgi_llvm_kernel *k, tgi_llvm_branch *branch,
     LLVMPositionBuilderAtEnd(k->b, branch->inside);
 }
 
-void tgi_llvm_branch_is_unlikely(const tgi_llvm_branch *branch)
+void tgi_llvm_jump_is_unlikely(LLVMValueRef jump)
 {
     static const char kind[] = "prof", name[] = "branch_weights";
     enum { LIKELY_WEIGHT = 1 << 20 };
-    if (branch->is_unconditional)
-        return;
-    LLVMValueRef jump = LLVMGetBasicBlockTerminator(branch->before);
     LLVMContextRef context = LLVMGetTypeContext(LLVMTypeOf(jump));
     LLVMTypeRef i32 = LLVMInt32TypeInContext(context);
     LLVMMetadataRef weights[] = {
@@ -258,6 +255,22 @@ void tgi_llvm_branch_is_unlikely(const tgi_llvm_branch *branch)
         jump, LLVMGetMDKindIDInContext(context, kind, sizeof(kind) - 1),
         LLVMMetadataAsValue(context,
                             LLVMMDNodeInContext2(context, weights, 3)));
+}
+
+void tgi_llvm_branch_is_unlikely(const tgi_llvm_branch *branch)
+{
+    if (!branch->is_unconditional)
+        tgi_llvm_jump_is_unlikely(LLVMGetBasicBlockTerminator(branch->before));
+}
+
+void tgi_llvm_call_is_cold(const tgi_llvm_program *program, LLVMValueRef call)
+{
+    static const char cold[] = "cold";
+    LLVMAddCallSiteAttribute(
+        call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+        LLVMCreateEnumAttribute(
+            program->emitter.context,
+            LLVMGetEnumAttributeKindForName(cold, sizeof(cold) - 1), 0));
 }
 
 void tgi_llvm_branch_end(tgi_llvm_kernel *k, tgi_llvm_branch *branch)

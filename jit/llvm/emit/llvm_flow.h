@@ -69,6 +69,10 @@ void tgi_llvm_branch_begin(tgi_llvm_kernel *k, tgi_llvm_branch *branch,
                            LLVMValueRef condition);
 /* After the beginning: moves the code out of the way. */
 void tgi_llvm_branch_is_unlikely(const tgi_llvm_branch *branch);
+/* The same for a conditional jump to its first target. */
+void tgi_llvm_jump_is_unlikely(LLVMValueRef jump);
+/* A rare call: keeps other values in registers. */
+void tgi_llvm_call_is_cold(const tgi_llvm_program *program, LLVMValueRef call);
 void tgi_llvm_branch_end(tgi_llvm_kernel *k, tgi_llvm_branch *branch);
 /* Directly after the end: a phi of `inside`, if it ran, and `outside`. */
 LLVMValueRef tgi_llvm_branch_value(tgi_llvm_kernel *k,

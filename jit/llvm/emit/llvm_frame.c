@@ -31,6 +31,9 @@ CHECK_OFFSET(capacity, TGI_FRAME_CAPACITY);
 CHECK_OFFSET(grow, TGI_FRAME_GROW);
 CHECK_OFFSET(step_done, TGI_FRAME_STEP_DONE);
 CHECK_OFFSET(poll, TGI_FRAME_POLL);
+CHECK_OFFSET(cancel_word, TGI_FRAME_CANCEL_WORD);
+CHECK_OFFSET(cancel_seen, TGI_FRAME_CANCEL_SEEN);
+CHECK_OFFSET(must_end, TGI_FRAME_MUST_END);
 
 void tgi_llvm_frame_init(tgi_llvm_program *program)
 {
@@ -44,6 +47,8 @@ void tgi_llvm_frame_init(tgi_llvm_program *program)
         [TGI_FRAME_FAILED_INDEX] = i64,  [TGI_FRAME_UNCHANGED] = pointer,
         [TGI_FRAME_CAPACITY] = pointer,  [TGI_FRAME_GROW] = pointer,
         [TGI_FRAME_STEP_DONE] = pointer, [TGI_FRAME_POLL] = pointer,
+        [TGI_FRAME_CANCEL_WORD] = pointer,
+        [TGI_FRAME_CANCEL_SEEN] = i64,   [TGI_FRAME_MUST_END] = pointer,
     };
     program->frame_type = LLVMStructCreateNamed(context, "tgi_frame");
     LLVMStructSetBody(program->frame_type, members, TGI_FRAME_MEMBERS, false);

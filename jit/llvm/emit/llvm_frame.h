@@ -24,6 +24,9 @@ typedef enum tgi_frame_member {
     TGI_FRAME_GROW,
     TGI_FRAME_STEP_DONE,
     TGI_FRAME_POLL,
+    TGI_FRAME_CANCEL_WORD,
+    TGI_FRAME_CANCEL_SEEN,
+    TGI_FRAME_MUST_END,
     TGI_FRAME_MEMBERS
 } tgi_frame_member;
 

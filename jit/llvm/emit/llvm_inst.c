@@ -6,6 +6,7 @@
  */
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_access.h"
+#include "llvm/emit/llvm_cast_index.h"
 #include "llvm/emit/llvm_check.h"
 #include "llvm/emit/llvm_constant_pool.h"
 #include "llvm/emit/llvm_debug.h"
@@ -18,6 +19,8 @@
 #include "llvm/emit/llvm_random.h"
 
 #include <assert.h>
+#include <math.h>
+#include <string.h>
 
 static const tgi_inst *inst_at(const tgi_llvm_kernel *k, uint32_t number)
 {
@@ -118,11 +121,63 @@ static LLVMValueRef emit_logic(tgi_llvm_kernel *k, const tgi_inst *inst)
 
 /* -- Ops and casts --------------------------------------------------------- */
 
+/* The operand of a MIN or MAX of floats that is a constant which such an
+   instruction serves, or -1. */
+static int find_bound(const tgi_llvm_kernel *k, const tgi_inst *inst)
+{
+    if ((inst->op != TGI_OP_MIN && inst->op != TGI_OP_MAX) ||
+        !tgi_dtype_is(inst->type, TGI_CLASS_FLOAT))
+        return -1;
+    for (int i = 0; i < 2; i++) {
+        const tgi_inst *bound = inst_at(k, inst->operands[i]);
+        if (bound->kind != TGI_INST_CONSTANT)
+            continue;
+        float narrow;
+        double value;
+        memcpy(&narrow, &bound->bits, sizeof(narrow));
+        memcpy(&value, &bound->bits, sizeof(value));
+        if (inst->type == TG_F32)
+            value = (double)narrow;
+        /* min(+0, -0) would be +0. */
+        if (!isnan(value) &&
+            !(inst->op == TGI_OP_MIN && value == 0 && signbit(value)))
+            return i;
+    }
+    return -1;
+}
+
+/*
+ * MIN or MAX with a constant, which is not NaN: a comparison and selection,
+ * which CPUs have as one instruction, gives x if that is equal. Only the sign of
+ * a zero may then be wrong: that of max(-0, +0), to which +0 is added. NaN
+ * becomes the positive quiet one, as in the recipe.
+ */
+static LLVMValueRef emit_bound(tgi_llvm_kernel *k, const tgi_inst *inst, int i)
+{
+    const tgi_inst *bound = inst_at(k, inst->operands[i]);
+    LLVMValueRef c = tgi_llvm_value_of(k, inst->operands[i]);
+    LLVMValueRef x = tgi_llvm_value_of(k, inst->operands[1 - i]);
+    const LLVMRealPredicate order =
+        inst->op == TGI_OP_MIN ? LLVMRealOLT : LLVMRealOGT;
+    LLVMValueRef y =
+        LLVMBuildSelect(k->b, LLVMBuildFCmp(k->b, order, c, x, ""), c, x, "");
+    if (inst->op == TGI_OP_MAX && bound->bits == 0)
+        y = LLVMBuildFAdd(k->b, y, c, "");
+    const uint64_t nan =
+        inst->type == TG_F64 ? 0x7ff8000000000000 : 0x7fc00000;
+    return LLVMBuildSelect(
+        k->b, LLVMBuildFCmp(k->b, LLVMRealORD, x, x, ""), y,
+        tgi_llvm_constant(k->e, (tg_dtype)inst->type, nan), "");
+}
+
 static LLVMValueRef emit_op(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
     LLVMValueRef mask = emit_logic(k, inst);
     if (mask)
         return mask;
+    const int bound = find_bound(k, inst);
+    if (bound >= 0)
+        return emit_bound(k, inst, bound);
     tgi_emit_recipe *recipe = tgi_emit_recipe_of(inst->op, inst->type);
     if (!recipe) {
         tgi_llvm_fail(k->program, "an op has no recipe for its dtype");
@@ -156,6 +211,8 @@ static LLVMValueRef emit_cast(tgi_llvm_kernel *k, const tgi_inst *inst)
         const tgi_emitted in[] = {x, tgi_llvm_constant(k->e, inst->type, 0)};
         return tgi_emit_recipe_of(TGI_OP_NE, inst->type)(&k->e->base, in);
     }
+    if (tgi_llvm_is_cast_index(k, inst))
+        return tgi_llvm_cast_index(k, inst, x);
     return tgi_emit_cast(&k->e->base, inst->op, inst->type, inst->dtype, x);
 }
 

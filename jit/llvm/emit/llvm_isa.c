@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-const tgi_llvm_isa *tgi_llvm_isa_of(tgi_isa isa)
+const tgi_llvm_isa *tgi_llvm_isa_of(tgi_isa isa, bool has_vnni)
 {
-    const tgi_llvm_isa *found = tgi_llvm_x86_isa(isa);
+    const tgi_llvm_isa *found = tgi_llvm_x86_isa(isa, has_vnni);
     return found ? found : tgi_llvm_aarch64_isa(isa);
 }
 

@@ -48,6 +48,10 @@ typedef struct tgi_llvm_isa {
        bits of f16, rounded once. NULL: no such instruction. */
     LLVMValueRef (*narrow)(LLVMBuilderRef builder, LLVMValueRef x);
     bool extends_f16; /* fpext of half is an instruction */
+    /* sum + the products of bytes (byte_products.h), of vectors of i32 that fill
+       a register. NULL: no instruction is better than generic code. */
+    LLVMValueRef (*add_byte_products)(LLVMBuilderRef builder, LLVMValueRef a,
+                                      LLVMValueRef b, LLVMValueRef sum);
     /* Store the floating-point mode (fpenv.h) to an i32, and load it. */
     void (*save_fp_mode)(LLVMBuilderRef builder, LLVMValueRef slot);
     void (*restore_fp_mode)(LLVMBuilderRef builder, LLVMValueRef slot);
@@ -63,12 +67,12 @@ extern const char tgi_llvm_isa_needed[];
    if one is missing that compiled code needs. */
 const tgi_llvm_isa *tgi_llvm_isa_of_features(const char *features);
 /* That of a CPU of cpu.def. */
-const tgi_llvm_isa *tgi_llvm_isa_of(tgi_isa isa);
+const tgi_llvm_isa *tgi_llvm_isa_of(tgi_isa isa, bool has_vnni);
 
 /* -- For the files of architectures ---------------------------------------- */
 
 /* An instruction set of the architecture; NULL if it is none. */
-const tgi_llvm_isa *tgi_llvm_x86_isa(tgi_isa isa);
+const tgi_llvm_isa *tgi_llvm_x86_isa(tgi_isa isa, bool has_vnni);
 const tgi_llvm_isa *tgi_llvm_aarch64_isa(tgi_isa isa);
 
 /* Calls an intrinsic that is not overloaded. */

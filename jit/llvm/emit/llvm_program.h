@@ -27,6 +27,7 @@ typedef struct tgi_llvm_program {
     tgi_llvm_debug *debug; /* see llvm_debug.h; NULL: none */
     bool has_step_hooks; /* the entry calls frame->step_done */
     bool has_polls;      /* the entry calls frame->poll */
+    bool can_be_cancelled; /* it reads frame->cancel_word */
     bool is_out_of_memory;
     const char *failure; /* static text; NULL: none */
 } tgi_llvm_program;

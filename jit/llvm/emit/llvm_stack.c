@@ -36,12 +36,6 @@ LLVMValueRef tgi_llvm_stack_grow(const tgi_llvm_program *program,
     LLVMValueRef call = LLVMBuildCall2(
         program->emitter.builder, type,
         tgi_llvm_frame_load(program, frame, TGI_FRAME_GROW), arguments, 3, "");
-    /* Rarely called; cold keeps other values in registers. */
-    static const char cold[] = "cold";
-    LLVMAddCallSiteAttribute(
-        call, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-        LLVMCreateEnumAttribute(
-            program->emitter.context,
-            LLVMGetEnumAttributeKindForName(cold, sizeof(cold) - 1), 0));
+    tgi_llvm_call_is_cold(program, call);
     return call;
 }

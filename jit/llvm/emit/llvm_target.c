@@ -20,8 +20,11 @@
 static const struct {
     const char *name;
     tgi_isa isa;
+    bool has_vnni; /* instructions for products of bytes */
 } cpus[] = {
-#define CPU(id, name, isa) {name, TGI_ISA_##isa},
+#define HAS_VNNI true
+#define HAS_NONE false
+#define CPU(id, name, isa, products) {name, TGI_ISA_##isa, HAS_##products},
 #include "target/cpu.def"
 #undef CPU
 };
@@ -30,10 +33,15 @@ enum { HOST, CPUS = sizeof(cpus) / sizeof(cpus[0]) };
 
 /* -- Architectures, per process -------------------------------------------- */
 
+static const tgi_llvm_isa *isa_of(int cpu)
+{
+    return tgi_llvm_isa_of(cpus[cpu].isa, cpus[cpu].has_vnni);
+}
+
 /* The host's is that of its entry in cpu.def. */
 static tgi_llvm_architecture architecture_of(int cpu)
 {
-    return tgi_llvm_isa_of(cpus[cpu].isa)->architecture;
+    return isa_of(cpu)->architecture;
 }
 
 /* LLVM's back end of an architecture, and the triple to compile for. */
@@ -259,7 +267,7 @@ bool tgi_llvm_target_init(const char *name, unsigned vector_bits,
         .triple = back_ends[a].triple,
         .cpu = cpu == HOST ? host.cpu : cpus[cpu].name,
         .features = cpu == HOST ? host.features : "",
-        .isa = cpu == HOST ? host.isa : tgi_llvm_isa_of(cpus[cpu].isa),
+        .isa = cpu == HOST ? host.isa : isa_of(cpu),
     };
     if (vector_bits > out->isa->max_vector_bits)
         return fail(message, n, "CPU '%s' has no %u-bit vectors", out->cpu,

@@ -81,6 +81,55 @@ static LLVMValueRef narrow(LLVMBuilderRef builder, LLVMValueRef x)
                                   LLVMConstVector(low, 4), "");
 }
 
+/* One of three intrinsics, for registers of 128, 256 and 512 bits. */
+static const char *of_width(const char *const names[3], LLVMValueRef x)
+{
+    return names[LLVMGetVectorSize(LLVMTypeOf(x)) / 8];
+}
+
+/* vpdpbusd does not saturate, as vpmaddubsw does. */
+static LLVMValueRef add_by_vnni(LLVMBuilderRef builder, LLVMValueRef a,
+                                LLVMValueRef b, LLVMValueRef sum)
+{
+    static const char *const names[] = {"llvm.x86.avx512.vpdpbusd.128",
+                                        "llvm.x86.avx512.vpdpbusd.256",
+                                        "llvm.x86.avx512.vpdpbusd.512"};
+    LLVMValueRef operands[] = {sum, a, b};
+    return tgi_llvm_isa_call(builder, of_width(names, sum), operands, 3);
+}
+
+/* vpmaddwd adds the products of pairs of 16 bits: those of the bytes with even
+   numbers, then the others. */
+static LLVMValueRef add_by_pairs(LLVMBuilderRef builder, LLVMValueRef a,
+                                 LLVMValueRef b, LLVMValueRef sum)
+{
+    static const char *const names[] = {"llvm.x86.sse2.pmadd.wd",
+                                        "llvm.x86.avx2.pmadd.wd",
+                                        "llvm.x86.avx512.pmaddw.d.512"};
+    LLVMTypeRef type = LLVMTypeOf(sum);
+    LLVMTypeRef i16 = LLVMInt16TypeInContext(LLVMGetTypeContext(type));
+    const unsigned lanes = 2 * LLVMGetVectorSize(type);
+    LLVMTypeRef pairs = LLVMVectorType(i16, lanes);
+    LLVMValueRef eights[32], masks[32];
+    for (unsigned i = 0; i < lanes; i++) {
+        eights[i] = LLVMConstInt(i16, 8, false);
+        masks[i] = LLVMConstInt(i16, 0xff, false);
+    }
+    LLVMValueRef eight = LLVMConstVector(eights, lanes);
+    a = LLVMBuildBitCast(builder, a, pairs, "");
+    b = LLVMBuildBitCast(builder, b, pairs, "");
+    LLVMValueRef even[] = {
+        LLVMBuildAnd(builder, a, LLVMConstVector(masks, lanes), ""),
+        LLVMBuildAShr(builder, LLVMBuildShl(builder, b, eight, ""), eight, "")};
+    LLVMValueRef odd[] = {LLVMBuildLShr(builder, a, eight, ""),
+                          LLVMBuildAShr(builder, b, eight, "")};
+    const char *name = of_width(names, sum);
+    sum = LLVMBuildAdd(builder, sum, tgi_llvm_isa_call(builder, name, even, 2),
+                       "");
+    return LLVMBuildAdd(builder, sum, tgi_llvm_isa_call(builder, name, odd, 2),
+                        "");
+}
+
 static void save_fp_mode(LLVMBuilderRef builder, LLVMValueRef slot)
 {
     tgi_llvm_isa_call(builder, "llvm.x86.sse.stmxcsr", &slot, 1);
@@ -101,16 +150,22 @@ static void restore_fp_mode(LLVMBuilderRef builder, LLVMValueRef slot)
     .unscheduled_cpu = "skylake"
 
 #define F16C .narrow = narrow, .extends_f16 = true
+#define AVX512 \
+    .max_vector_bits = 512, .has_mask_registers = true, \
+    .converts_64_bit_integers = true, .broadcasts_operands = true, \
+    .scale = scale
+#define PAIRS .add_byte_products = add_by_pairs
+#define VNNI .add_byte_products = add_by_vnni
 
-static const tgi_llvm_isa avx2_without_f16c = {OF_BOTH, .max_vector_bits = 256};
-static const tgi_llvm_isa avx2 = {OF_BOTH, F16C, .max_vector_bits = 256};
-static const tgi_llvm_isa avx512 = {OF_BOTH,
-                                    F16C,
-                                    .max_vector_bits = 512,
-                                    .has_mask_registers = true,
-                                    .converts_64_bit_integers = true,
-                                    .broadcasts_operands = true,
-                                    .scale = scale};
+static const tgi_llvm_isa avx2_without_f16c = {OF_BOTH, PAIRS,
+                                               .max_vector_bits = 256};
+/* [1]: with VNNI */
+static const tgi_llvm_isa avx2[] = {
+    {OF_BOTH, F16C, PAIRS, .max_vector_bits = 256},
+    {OF_BOTH, F16C, VNNI, .max_vector_bits = 256},
+};
+static const tgi_llvm_isa avx512[] = {{OF_BOTH, F16C, AVX512, PAIRS},
+                                      {OF_BOTH, F16C, AVX512, VNNI}};
 
 const char tgi_llvm_isa_needed[] = "AVX2 or FMA";
 
@@ -132,11 +187,15 @@ const tgi_llvm_isa *tgi_llvm_isa_of_features(const char *features)
         return NULL;
     for (size_t i = 0; i < sizeof(wide) / sizeof(*wide); i++)
         if (!has_feature(features, wide[i]))
-            return has_feature(features, "f16c") ? &avx2 : &avx2_without_f16c;
-    return &avx512;
+            return has_feature(features, "f16c")
+                       ? &avx2[has_feature(features, "avxvnni")]
+                       : &avx2_without_f16c;
+    return &avx512[has_feature(features, "avx512vnni")];
 }
 
-const tgi_llvm_isa *tgi_llvm_x86_isa(tgi_isa isa)
+const tgi_llvm_isa *tgi_llvm_x86_isa(tgi_isa isa, bool has_vnni)
 {
-    return isa == TGI_ISA_AVX512 ? &avx512 : isa == TGI_ISA_AVX2 ? &avx2 : NULL;
+    return isa == TGI_ISA_AVX512 ? &avx512[has_vnni]
+           : isa == TGI_ISA_AVX2 ? &avx2[has_vnni]
+                                 : NULL;
 }

@@ -16,6 +16,7 @@
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/emit/llvm_program.h"
 
 #include <string.h>
@@ -271,6 +272,8 @@ static void emit_rows(tgi_llvm_fission *s, LLVMValueRef from, LLVMValueRef to)
     allocate_slots(s);
     tgi_llvm_fission_scalars_store(s);
     begin_strip_loop(s, &r);
+    if (tgi_llvm_has_long_rows(k))
+        tgi_llvm_poll(k);
     s->at = r.at;
     s->n = LLVMBuildSub(k->b, r.until, r.at, "");
     if (s->plan->strip)

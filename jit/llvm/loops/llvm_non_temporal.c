@@ -13,6 +13,7 @@
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/loops/llvm_vector_loop.h"
 
@@ -161,6 +162,8 @@ LLVMValueRef tgi_llvm_non_temporal_loop(tgi_llvm_kernel *k, unsigned phase,
     LLVMValueRef end = tgi_llvm_round_down(k, start, to, lanes);
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, start, end, lanes, NULL, 0);
+    if (tgi_llvm_has_long_rows(k))
+        tgi_llvm_poll_every(k, loop.index, lanes, TGI_LLVM_POLLED_ELEMENTS);
     k->index[k->schedule->inner] = loop.index;
     if (!k->schedule->tiles.rows)
         prefetch_loads(k, phase);

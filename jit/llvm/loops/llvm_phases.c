@@ -4,6 +4,7 @@
 #include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/loops/llvm_fission.h"
 #include "llvm/loops/llvm_reduction.h"
 #include "llvm/loops/llvm_vector_loop.h"
@@ -57,6 +58,8 @@ static void emit_scan(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
     }
     tgi_llvm_loop_begin(k, &loop, from, to, 1, values, n);
     memcpy(values, loop.carried, n * sizeof(*values));
+    if (!k->loops->is_straightline)
+        tgi_llvm_poll_every(k, loop.index, 1, TGI_LLVM_POLLED_STEPS);
     emit_scan_step(k, phase, loop.index, values);
     tgi_llvm_loop_end(k, &loop, values);
 }

@@ -18,6 +18,7 @@
 #include "llvm/emit/llvm_access.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_inst.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/loops/llvm_phases.h"
 #include "llvm/loops/llvm_vector_loop.h"
 #include "llvm/reduce/llvm_accumulators.h"
@@ -139,6 +140,8 @@ static LLVMValueRef emit_steps(reduction *r, LLVMValueRef from, LLVMValueRef to,
         tgi_llvm_loop_end(k, &loop, NULL);
     } else {
         tgi_llvm_acc_loop_begin(k, &r->acc, &loop, from, end, step);
+        if (!has_blocks(r) && tgi_llvm_has_long_rows(k))
+            tgi_llvm_poll_every(k, loop.index, step, TGI_LLVM_POLLED_ELEMENTS);
         emit_vectors(r, loop.index, n, k->e->lanes);
         tgi_llvm_acc_loop_end(k, &r->acc, &loop);
     }
@@ -297,6 +300,8 @@ static void reduce_blocks(reduction *r, LLVMValueRef from, LLVMValueRef to,
         tgi_llvm_loop_begin(k, &loop, from, to, r->block_size, NULL, 0);
     }
     LLVMValueRef end = tgi_llvm_add(k->program, loop.index, size);
+    tgi_llvm_poll_every(k, loop.index, r->block_size,
+                        TGI_LLVM_POLLED_BLOCKS * r->block_size);
     reduce_block(r, loop.index, tgi_llvm_min(k->program, end, to), carries_args,
                  out);
     tgi_llvm_pairwise_push(k, &pairwise, out,
@@ -403,6 +408,7 @@ void tgi_llvm_wide_reduction_emit(tgi_llvm_kernel *k, LLVMValueRef first,
     start_columns(&r, &totals, tgi_llvm_matmul_start(k, from, to));
     tgi_llvm_loop_begin(k, &blocks, from, to, r.block_size, NULL, 0);
     LLVMValueRef next = tgi_llvm_add(k->program, blocks.index, size);
+    tgi_llvm_poll(k);
     start_columns(&r, &r.acc, NULL);
     emit_block(&r, blocks.index, tgi_llvm_min(k->program, next, to));
     add_k_block(&r, &totals);

@@ -5,6 +5,7 @@
 #include "schedule/schedule.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/loops/llvm_non_temporal.h"
 
 void tgi_llvm_vector_tail_emit(tgi_llvm_kernel *k, unsigned phase,
@@ -36,6 +37,8 @@ static LLVMValueRef emit_full_vectors(tgi_llvm_kernel *k, unsigned phase,
     tgi_llvm_loop loop;
     k->e->lanes = lanes;
     tgi_llvm_loop_begin(k, &loop, from, end, lanes, NULL, 0);
+    if (tgi_llvm_has_long_rows(k))
+        tgi_llvm_poll_every(k, loop.index, lanes, TGI_LLVM_POLLED_ELEMENTS);
     k->index[k->schedule->inner] = loop.index;
     body(k, phase, user);
     tgi_llvm_loop_end(k, &loop, NULL);

@@ -25,6 +25,7 @@
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
@@ -159,6 +160,54 @@ static void emit_micro_kernel(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
                          tgi_llvm_const_i64(k->program, height)));
 }
 
+/* Calls the micro-kernel function for n micro-kernels, with polls in between:
+   the function leaves the arguments of the next ones. */
+static void emit_calls(tgi_llvm_kernel *k, const item *it, unsigned height,
+                       LLVMValueRef n)
+{
+    LLVMValueRef size =
+        tgi_llvm_const_i64(k->program, TGI_LLVM_POLLED_MICRO_KERNELS);
+    int64_t number;
+    tgi_llvm_loop loop;
+    if (!k->program->has_polls || (tgi_llvm_is_const_i64(n, &number) &&
+                                   number <= TGI_LLVM_POLLED_MICRO_KERNELS)) {
+        tgi_llvm_micro_kernel_call(k, &it->args, height, n);
+        tgi_llvm_poll(k);
+        return;
+    }
+    tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(k->program, 0), n,
+                        TGI_LLVM_POLLED_MICRO_KERNELS, NULL, 0);
+    LLVMValueRef rest = LLVMBuildSub(k->b, n, loop.index, "");
+    tgi_llvm_micro_kernel_call(k, &it->args, height,
+                               tgi_llvm_min(k->program, rest, size));
+    tgi_llvm_poll(k);
+    tgi_llvm_loop_end(k, &loop, NULL);
+}
+
+/* A loop over the micro-kernels from `row` to `stop`. */
+static void emit_loop(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
+                      LLVMValueRef stop, unsigned height)
+{
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, row, stop, height, NULL, 0);
+    emit_micro_kernel(k, it, loop.index, height);
+    tgi_llvm_loop_end(k, &loop, NULL);
+}
+
+/* The same with polls. */
+static void emit_polled_loop(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
+                             LLVMValueRef stop, unsigned height)
+{
+    const int64_t size = TGI_LLVM_POLLED_MICRO_KERNELS * (int64_t)height;
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, row, stop, size, NULL, 0);
+    LLVMValueRef next = tgi_llvm_add(k->program, loop.index,
+                                     tgi_llvm_const_i64(k->program, size));
+    emit_loop(k, it, loop.index, tgi_llvm_min(k->program, next, stop), height);
+    tgi_llvm_poll(k);
+    tgi_llvm_loop_end(k, &loop, NULL);
+}
+
 /* Emits micro-kernels of `height` rows, as many as fit from `row` to `end`;
    returns the row after them. */
 static LLVMValueRef emit_micro_kernels(tgi_llvm_kernel *k, item *it,
@@ -173,7 +222,7 @@ static LLVMValueRef emit_micro_kernels(tgi_llvm_kernel *k, item *it,
     int64_t number;
     if (it->calls_function) {
         if (!tgi_llvm_is_const_i64(n, &number) || number)
-            tgi_llvm_micro_kernel_call(k, &it->args, height, n_calls);
+            emit_calls(k, it, height, n_calls);
         return stop;
     }
     if (tgi_llvm_is_const_i64(n, &number) && number <= (int64_t)height) {
@@ -181,10 +230,10 @@ static LLVMValueRef emit_micro_kernels(tgi_llvm_kernel *k, item *it,
             emit_micro_kernel(k, it, row, height);
         return stop;
     }
-    tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, row, stop, height, NULL, 0);
-    emit_micro_kernel(k, it, loop.index, height);
-    tgi_llvm_loop_end(k, &loop, NULL);
+    if (k->program->has_polls)
+        emit_polled_loop(k, it, row, stop, height);
+    else
+        emit_loop(k, it, row, stop, height);
     return stop;
 }
 

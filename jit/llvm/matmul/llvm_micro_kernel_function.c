@@ -28,6 +28,7 @@
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_quirks.h"
 #include "llvm/emit/llvm_target.h"
+#include "llvm/emit/llvm_byte_products.h"
 #include "llvm/matmul/llvm_matmul.h"
 #include "llvm/reduce/llvm_reduce.h"
 
@@ -104,6 +105,7 @@ typedef struct function_state {
     tgi_llvm_kernel *k;
     unsigned height, n_panels;
     bool has_offsets; /* A has an offset table */
+    bool looks_ahead; /* tgi_matmul_schedule */
     LLVMTypeRef element, vector;
     LLVMValueRef array, args[N_ARGS];
     LLVMValueRef acc[TGI_LLVM_MAX_MR];
@@ -155,8 +157,8 @@ static void emit_k_step(function_state *t, LLVMValueRef a, LLVMValueRef b)
             load_as(t, t->element, row_address(t, a, r, t->args[A_ROW_STRIDE]));
         const tgi_emitted in[] = {tgi_llvm_splat(k->e, element), b_row,
                                   t->acc[r]};
-        t->acc[r] = tgi_emit_step_of(TGI_OP_MATMUL,
-                                     tgi_llvm_matmul_dtype(k))(&k->e->base, in);
+        t->acc[r] = tgi_llvm_product_step(
+            k->e, tgi_schedule_matmul_reduction(k->schedule), in);
     }
 }
 
@@ -174,40 +176,63 @@ static LLVMValueRef a_address(const function_state *t, LLVMValueRef at)
 {
     const tgi_llvm_program *program = t->k->program;
     if (!t->has_offsets)
-        return as_pointer(t, at);
+        return at;
     LLVMValueRef offset =
         LLVMBuildLoad2(t->k->b, program->i64, as_pointer(t, at), "");
     LLVMValueRef bytes =
         tgi_llvm_mul(program, offset,
                      tgi_llvm_const_i64(program, matmul_element_bytes(t->k)));
-    return as_pointer(t, tgi_llvm_add(program, t->args[A_START], bytes));
+    return tgi_llvm_add(program, t->args[A_START], bytes);
 }
 
-/* Emits the loop over k, which carries two addresses, then the accumulators:
-   of A or its offset, and of B. */
+/* The address that the loop carries to the next step; in the last one, an
+   offset has no successor. */
+static LLVMValueRef next_a(const function_state *t, LLVMValueRef step,
+                           LLVMValueRef at)
+{
+    LLVMBuilderRef b = t->k->b;
+    LLVMValueRef next = LLVMBuildAdd(b, at, t->args[A_K_STRIDE], "");
+    if (!t->looks_ahead)
+        return next;
+    LLVMValueRef last = LLVMBuildSub(b, t->args[N_STEPS],
+                                     tgi_llvm_const_i64(t->k->program, 1), "");
+    return LLVMBuildSelect(b, LLVMBuildICmp(b, LLVMIntEQ, step, last, ""), at,
+                           next, "");
+}
+
+/*
+ * Emits the loop over k, which has at least one step, then the accumulators. It
+ * carries two addresses, of A or its offset, and of B; if it looks ahead, also
+ * the address that the next offset gives.
+ */
 static void emit_k_loop(function_state *t)
 {
-    enum { AT_A, AT_B, ACC };
+    enum { AT_A, AT_B, AT_NEXT_A, MAX_ADDRESSES };
     tgi_llvm_kernel *k = t->k;
-    LLVMValueRef carried[ACC + TGI_LLVM_MAX_MR] = {
+    const unsigned acc = t->looks_ahead ? MAX_ADDRESSES : AT_NEXT_A;
+    LLVMValueRef carried[MAX_ADDRESSES + TGI_LLVM_MAX_MR] = {
         t->args[t->has_offsets ? A_OFFSETS : A_START], t->args[B_START]};
+    if (t->looks_ahead)
+        carried[AT_NEXT_A] = a_address(t, carried[AT_A]);
     for (unsigned r = 0; r < t->height; r++) {
         tgi_llvm_accumulator state;
         tgi_llvm_reduce_start(k, 0, false, &state);
-        carried[ACC + r] = state.part[0];
+        carried[acc + r] = state.part[0];
     }
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(k->program, 0),
-                        t->args[N_STEPS], 1, carried, ACC + t->height);
-    memcpy(t->acc, loop.carried + ACC, sizeof(t->acc));
-    emit_k_step(t, a_address(t, loop.carried[AT_A]),
-                as_pointer(t, loop.carried[AT_B]));
-    memcpy(carried + ACC, t->acc, sizeof(t->acc));
-    carried[AT_A] =
-        LLVMBuildAdd(k->b, loop.carried[AT_A], t->args[A_K_STRIDE], "");
+                        t->args[N_STEPS], 1, carried, acc + t->height);
+    memcpy(t->acc, loop.carried + acc, sizeof(t->acc));
+    LLVMValueRef a = t->looks_ahead ? loop.carried[AT_NEXT_A]
+                                    : a_address(t, loop.carried[AT_A]);
+    carried[AT_A] = next_a(t, loop.index, loop.carried[AT_A]);
+    if (t->looks_ahead)
+        carried[AT_NEXT_A] = a_address(t, carried[AT_A]);
+    emit_k_step(t, as_pointer(t, a), as_pointer(t, loop.carried[AT_B]));
+    memcpy(carried + acc, t->acc, sizeof(t->acc));
     carried[AT_B] = next_b(t, loop.index, loop.carried[AT_B]);
     tgi_llvm_loop_end(k, &loop, carried);
-    memcpy(t->acc, loop.carried + ACC, sizeof(t->acc));
+    memcpy(t->acc, loop.carried + acc, sizeof(t->acc));
 }
 
 static void store_c(const function_state *t)
@@ -294,6 +319,7 @@ static void define_function(tgi_llvm_kernel *k, LLVMValueRef function,
         .height = height,
         .n_panels = count_panels(k),
         .has_offsets = a_offset_table(k) >= 0,
+        .looks_ahead = k->schedule->matmul.looks_ahead,
         .element = tgi_llvm_element_type(k->e, tgi_llvm_matmul_dtype(k)),
         .vector = tgi_llvm_type(k->e, tgi_llvm_matmul_dtype(k)),
         .array = LLVMGetParam(function, 0)};
@@ -316,10 +342,14 @@ static LLVMTypeRef function_type(tgi_llvm_program *program)
 static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
 {
     char name[64];
-    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s",
+    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s%s",
              tgi_dtype_table[tgi_llvm_matmul_dtype(k)].name, height,
              k->e->lanes, tgi_llvm_vector_bits(k),
-             a_offset_table(k) >= 0 ? "_offsets" : "");
+             k->schedule->matmul.looks_ahead ? "_offsets_ahead"
+             : a_offset_table(k) >= 0        ? "_offsets"
+                                             : "",
+             tgi_schedule_matmul_reduction(k->schedule)->is_bytes ? "_bytes"
+                                                                  : "");
     LLVMValueRef function = LLVMGetNamedFunction(k->e->module, name);
     if (function)
         return function;

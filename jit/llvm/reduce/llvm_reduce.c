@@ -11,6 +11,7 @@
  */
 #include "llvm/reduce/llvm_reduce.h"
 #include "schedule/schedule.h"
+#include "llvm/emit/llvm_byte_products.h"
 #include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
@@ -175,8 +176,7 @@ void tgi_llvm_reduce_step(tgi_llvm_kernel *k, uint32_t number,
     } else if (reduction->op == TGI_OP_MATMUL) {
         const tgi_emitted in[] = {x, tgi_llvm_value_of(k, reduction->other),
                                   old.part[0]};
-        acc->part[0] =
-            tgi_emit_step_of(TGI_OP_MATMUL, reduction->dtype)(&k->e->base, in);
+        acc->part[0] = tgi_llvm_product_step(k->e, reduction, in);
     } else {
         acc->part[0] = tgi_llvm_reduce_combine(k, number, old.part[0], x);
     }

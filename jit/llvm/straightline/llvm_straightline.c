@@ -11,6 +11,7 @@
 #include "llvm/straightline/llvm_straightline.h"
 #include "llvm/emit/llvm_access.h"
 #include "schedule/schedule.h"
+#include "llvm/emit/llvm_byte_products.h"
 #include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
@@ -68,9 +69,8 @@ static void accumulate(tgi_llvm_kernel *k, uint32_t reduction, LLVMValueRef x,
     if (!to->value)
         tgi_llvm_reduce_start(k, reduction, false, &state);
     const tgi_emitted in[] = {x, other, state.part[0]};
-    const int dtype = k->loops->reductions.data[reduction].dtype;
-    to->value =
-        tgi_emit_step_of(TGI_OP_MATMUL, (tg_dtype)dtype)(&k->e->base, in);
+    to->value = tgi_llvm_product_step(
+        k->e, &k->loops->reductions.data[reduction], in);
 }
 
 static void combine_lanes(tgi_llvm_kernel *k, uint32_t reduction,

@@ -11,11 +11,13 @@
  */
 #include <string.h>
 
+#include "llvm/emit/llvm_cancel.h"
 #include "llvm/emit/llvm_check.h"
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
 #include "llvm/emit/llvm_kernel_state.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/emit/llvm_program.h"
 #include "llvm/emit/llvm_stack.h"
 #include "llvm/emit/llvm_store_forwarding.h"
@@ -362,6 +364,40 @@ static void grow_stacks(const loop_emitter *e, LLVMValueRef slices,
     LLVMPositionBuilderAtEnd(e->b, next);
 }
 
+/* Leaves the outermost loop if the call must end. */
+static void leave_if_cancelled(const loop_emitter *e, const tgi_control_flow *c,
+                               tgi_llvm_cancel cancel)
+{
+    LLVMValueRef frame = e->group->frame;
+    LLVMBasicBlockRef cancelled = add_block(e, "cancelled");
+    tgi_llvm_cancel_emit(e->program, e->group->function, frame, cancel, NULL,
+                         cancelled);
+    LLVMBasicBlockRef next = LLVMGetInsertBlock(e->b);
+    LLVMPositionBuilderAtEnd(e->b, cancelled);
+    tgi_llvm_failed_check_record(e->program, frame, c->cancel_check);
+    LLVMBuildBr(e->b, e->failed);
+    LLVMPositionBuilderAtEnd(e->b, next);
+}
+
+/* Polls once in some iterations; only thread 0 runs the loop. */
+static void poll(const loop_emitter *e, LLVMValueRef counter)
+{
+    if (!e->program->has_polls)
+        return;
+    LLVMValueRef zero = tgi_llvm_const_i64(e->program, 0);
+    LLVMValueRef rest = LLVMBuildAnd(
+        e->b, counter,
+        tgi_llvm_const_i64(e->program, TGI_LLVM_POLLED_ITERATIONS - 1), "");
+    LLVMBasicBlockRef now = add_block(e, "poll");
+    LLVMBasicBlockRef next = add_block(e, "steps");
+    LLVMBuildCondBr(e->b, LLVMBuildICmp(e->b, LLVMIntEQ, rest, zero, ""), now,
+                    next);
+    LLVMPositionBuilderAtEnd(e->b, now);
+    tgi_llvm_poll_frame(e->program, e->group->function, e->group->frame, zero);
+    LLVMBuildBr(e->b, next);
+    LLVMPositionBuilderAtEnd(e->b, next);
+}
+
 /* Emits steps at + 1 … end - 1 as a loop with these phis. */
 static void emit_iterations(loop_emitter *e, size_t at, size_t end,
                             const phi_set *set, LLVMValueRef *values)
@@ -374,6 +410,11 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
     LLVMValueRef base =
         c->has_base ? load_elements(e, tgi_buffer_id_index(c->base), 0, 1)
                     : zero;
+    const bool is_cancellable =
+        c->is_cancellable && e->program->can_be_cancelled;
+    tgi_llvm_cancel cancel = {NULL};
+    if (is_cancellable)
+        cancel = tgi_llvm_cancel_load(e->program, e->group->frame);
     load_all(e, set, false, values);
     LLVMBasicBlockRef before = LLVMGetInsertBlock(e->b);
     LLVMBasicBlockRef header = add_block(e, "iteration");
@@ -409,8 +450,11 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
     }
     if (c->is_limited)
         exit_at_limit(e, has_iterations, c, after);
+    if (is_cancellable)
+        leave_if_cancelled(e, c, cancel);
     if (!tgi_stack_set_id_is_none(c->stack_set))
         grow_stacks(e, tgi_llvm_add(e->program, base, counter), c, after);
+    poll(e, counter);
     emit_steps(e, body, end);
 
     load_all(e, set, true, values);

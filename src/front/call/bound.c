@@ -6,7 +6,9 @@
 
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/live.h"
+#include "tgjit/cancel.h"
 
 /* -- Creation -------------------------------------------------------------- */
 
@@ -133,6 +135,8 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
 {
     tgi_api_frame frame =
         tgi_api_enter(function ? function->ctx : NULL, "tg_bind");
+    const tgi_cancel outer =
+        tgi_cancel_enter(function ? &function->ctx->cancel_word : NULL);
     tg_bound *b = NULL;
     tg_status status = function
                            ? bind(function, operands, n_operands, results,
@@ -141,6 +145,7 @@ tg_bound *tg_bind_at(tg_function *function, const tg_operand *operands,
                                            "tg_bind: the function is NULL");
     if (status)
         tgi_error_locate(site, NULL);
+    tgi_cancel_leave(&outer);
     tgi_api_leave(frame);
     return b;
 }
@@ -169,7 +174,11 @@ void tg_bound_release(tg_bound *b)
 TGI_NOINLINE static tg_status prepare_run(tg_bound *b)
 {
     if (b->is_stale) {
-        TGI_TRY(tgi_bound_select(b));
+        const tgi_cancel outer =
+            tgi_cancel_enter(&b->function->ctx->cancel_word);
+        const tg_status status = tgi_bound_select(b);
+        tgi_cancel_leave(&outer);
+        TGI_TRY(status);
         store_results(b);
     }
     return b->has_set
@@ -194,6 +203,22 @@ tg_status tg_run(tg_bound *b)
     if (status)
         tgi_error_locate(b->site, NULL);
     tgi_api_leave(frame);
+    return status;
+}
+
+tg_status tg_run_within(tg_bound *b, double seconds)
+{
+    const tgi_cancel outer = tgi_cancel_enter_deadline(
+        b ? &b->function->ctx->cancel_word : NULL, seconds);
+    const tgi_api_frame frame =
+        tgi_api_enter(b ? b->function->ctx : NULL, "tg_run_within");
+    tg_status status = tgi_cancel_check();
+    if (status)
+        tgi_error_locate(b ? b->site : TGI_NO_SITE, NULL);
+    else
+        status = tg_run(b);
+    tgi_api_leave(frame);
+    tgi_cancel_leave(&outer);
     return status;
 }
 

@@ -2,8 +2,10 @@
 /*
  * call.c - tg_call and tg_concrete_call.
  */
+#include "base/cancel.h"
 #include "front/call/launch.h"
 #include "profile/timeline.h"
+#include "tgjit/cancel.h"
 
 /* Runs a concrete function once and stores new tensors to their slots. Takes
    over the caller's reference to the concrete function. */
@@ -74,6 +76,8 @@ tg_status tg_call_at(tg_function *function, const tg_operand *operands,
 {
     tgi_api_frame frame =
         tgi_api_enter(function ? function->ctx : NULL, "tg_call");
+    const tgi_cancel outer =
+        tgi_cancel_enter(function ? &function->ctx->cancel_word : NULL);
     const request r = {function, operands, n_operands, results, n_results};
     tg_status status;
     if (!function)
@@ -85,7 +89,28 @@ tg_status tg_call_at(tg_function *function, const tg_operand *operands,
         status = call_with_inline_args(&r, site);
     if (status)
         tgi_error_locate(site, NULL);
+    tgi_cancel_leave(&outer);
     tgi_api_leave(frame);
+    return status;
+}
+
+tg_status tg_call_within_at(tg_function *function, double seconds,
+                            const tg_operand *operands, size_t n_operands,
+                            const tg_result *results, size_t n_results,
+                            tg_site site)
+{
+    const tgi_cancel outer = tgi_cancel_enter_deadline(
+        function ? &function->ctx->cancel_word : NULL, seconds);
+    const tgi_api_frame frame =
+        tgi_api_enter(function ? function->ctx : NULL, "tg_call_within");
+    tg_status status = tgi_cancel_check();
+    if (status)
+        tgi_error_locate(site, NULL);
+    else
+        status = tg_call_at(function, operands, n_operands, results, n_results,
+                            site);
+    tgi_api_leave(frame);
+    tgi_cancel_leave(&outer);
     return status;
 }
 
@@ -96,6 +121,8 @@ tg_status tg_concrete_call_at(tg_concrete *concrete,
 {
     tgi_api_frame frame =
         tgi_api_enter(concrete ? concrete->ctx : NULL, "tg_concrete_call");
+    const tgi_cancel outer =
+        tgi_cancel_enter(concrete ? &concrete->ctx->cancel_word : NULL);
     tgi_inline_args storage;
     tgi_args args;
     tg_status status =
@@ -120,6 +147,7 @@ tg_status tg_concrete_call_at(tg_concrete *concrete,
     }
     if (status)
         tgi_error_locate(site, NULL);
+    tgi_cancel_leave(&outer);
     tgi_api_leave(frame);
     return status;
 }

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "base/cancel.h"
+
 /* -- Variables ------------------------------------------------------------- */
 
 /* Copies of the variables that the call writes, in their order. */
@@ -81,7 +83,7 @@ tg_status tgi_checked_run(tgi_launch *launch, tgi_profile_trace *trace,
         status = call ? tgi_runner_run_profiled(launch->runner, trace, call)
                       : tgi_runner_run(launch->runner);
         tgi_runner_set_host_log(launch->runner, NULL);
-        if (status && !log.has_failed) {
+        if (status && !log.has_failed && !tgi_status_is_cancelled(status)) {
             tgi_error_restore(&before);
             status = replay(launch, copies, &log);
         }

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "front/call/compile_policy.h"
 #include "front/call/function_object.h"
 #include "front/call/inspect_concrete.h"
@@ -131,7 +132,7 @@ tg_status tgi_compile_variant(tg_concrete *c, const int64_t *values,
                   "set TGJIT_JIT=required");
     }
     if (!status || c->ctx->jit == TGI_JIT_REQUIRED ||
-        status == TG_ERROR_OUT_OF_MEMORY)
+        status == TG_ERROR_OUT_OF_MEMORY || tgi_status_is_cancelled(status))
         return status;
     interpret(c, values, tg_error_last()->message);
     tgi_error_restore(&before);

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/live.h"
 #include "base/settings.h"
 #include "base/versioned.h"
@@ -326,7 +327,10 @@ table_add(tg_function *f, tg_concrete *concrete, tg_retrace reason)
     return table_evict(f) ? TG_OK : tgi_error_memory();
 }
 
+/* After the trace, which has the number by which dumps, pages and profiles know
+   it. */
 TGI_NOINLINE static void log_retrace(const tg_function *f,
+                                     const tg_concrete *concrete,
                                      const tg_retrace *reason, tg_site site)
 {
     if (!(f->ctx->explain & TGI_EXPLAIN_RETRACE))
@@ -335,8 +339,9 @@ TGI_NOINLINE static void log_retrace(const tg_function *f,
     tgi_retrace_print(reason, &text);
     if (!text.failed)
         tgi_log_write(&f->ctx->log, TG_LOG_WARN, TGI_LOG_TRACE,
-                      "%s:%d: %s is traced: %s", site.file ? site.file : "?",
-                      site.line, f->name, text.text);
+                      "%s:%d: %s is traced: %s (trace %u)",
+                      site.file ? site.file : "?", site.line, f->name,
+                      text.text, concrete->number);
     tgi_strbuf_deinit(&text);
 }
 
@@ -345,24 +350,28 @@ TGI_NOINLINE static void log_retrace(const tg_function *f,
 /*
  * Traces `spec` with the lock released, because the log and the callback are
  * user code. If a generalised spec fails, the callback may need known extents:
- * then traces the exact ones.
+ * then traces the exact ones, and *reason says so.
  */
 static tg_status trace_unlocked(tg_function *f, const tgi_args *spec,
                                 const tgi_args *args, bool was_generalised,
-                                const tg_retrace *reason, tg_site site,
+                                tg_retrace *reason, tg_site site,
                                 tg_concrete **out_concrete,
                                 bool *out_fell_back)
 {
     pthread_mutex_unlock(&f->lock);
     *out_fell_back = false;
-    log_retrace(f, reason, site);
     tg_status status =
         tgi_concrete_trace(f, spec, args, site, out_concrete);
     if (status && was_generalised && status != TG_ERROR_OUT_OF_MEMORY &&
-        status != TG_ERROR_RECURSION && status != TG_ERROR_LIMIT) {
+        status != TG_ERROR_RECURSION && status != TG_ERROR_LIMIT &&
+        !tgi_status_is_cancelled(status)) {
         status = tgi_concrete_trace(f, args, args, site, out_concrete);
         *out_fell_back = status == TG_OK;
     }
+    if (*out_fell_back)
+        reason->generalised = false;
+    if (!status)
+        log_retrace(f, *out_concrete, reason, site);
     pthread_mutex_lock(&f->lock);
     return status;
 }
@@ -400,10 +409,8 @@ static tg_status trace_new(tg_function *f, const tgi_args *args, bool is_exact,
         bool fell_back;
         status = trace_unlocked(f, &spec, args, was_generalised, &reason,
                                 site, &concrete, &fell_back);
-        if (fell_back) {
+        if (fell_back)
             f->never_generalise = true;
-            reason.generalised = false;
-        }
         if (!status) {
             status = table_add(f, concrete, reason);
             if (status)
@@ -484,6 +491,8 @@ tg_concrete *tg_function_concrete_at(tg_function *function,
 {
     tgi_api_frame frame =
         tgi_api_enter(function ? function->ctx : NULL, "tg_function_concrete");
+    const tgi_cancel outer =
+        tgi_cancel_enter(function ? &function->ctx->cancel_word : NULL);
     tg_concrete *concrete = NULL;
     tgi_args args;
     if (!function) {
@@ -496,6 +505,7 @@ tg_concrete *tg_function_concrete_at(tg_function *function,
     }
     if (!concrete)
         tgi_error_locate(site, NULL);
+    tgi_cancel_leave(&outer);
     tgi_api_leave(frame);
     return concrete;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/live.h"
 #include "front/data/dataset_object.h"
 
@@ -203,6 +204,7 @@ tg_status tgi_cursor_next(tgi_cursor *c, tgi_element *out_element)
 {
     if (c->has_ended)
         return TG_END_OF_DATA;
+    TGI_TRY(tgi_cancel_check());
     const tg_status status = c->dataset->kind->next(c, out_element);
     c->has_ended |= status == TG_END_OF_DATA;
     return status;

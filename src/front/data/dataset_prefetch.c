@@ -6,11 +6,13 @@
  * elements are produced.
  *
  * A thread always adds a slot after each pull and ends with TG_END_OF_DATA, or
- * when it is stopped. So a consumer, which may be the thread of another prefetch
- * that is to stop, waits no longer than one pull takes.
+ * when it is stopped, which cancels the calls of its pull. So a consumer, which
+ * may be the thread of another prefetch that is to stop, waits no longer than one
+ * pull takes.
  */
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/thread.h"
 #include "front/data/dataset_object.h"
 #include "profile/timeline.h"
@@ -79,12 +81,20 @@ static void touch(const tgi_element *e)
     }
 }
 
+/* The pull is to end, so that the thread can be joined. */
+static bool is_input_stopped(const void *input)
+{
+    return tgi_cursor_is_stopped(input);
+}
+
 /* Pulls an element into a slot. */
 static void produce(prefetch_cursor *c, slot *s)
 {
     const tg_dataset *d = c->base.dataset;
     tgi_element e;
     const uint64_t begin = tgi_timeline_begin();
+    const tgi_cancel outer = tgi_cancel_enter(&d->ctx->cancel_word);
+    tgi_cancel_set_request(is_input_stopped, c->base.inputs[0]);
     s->status = tgi_cursor_next(c->base.inputs[0], &e);
     if (s->status == TG_OK) {
         touch(&e);
@@ -92,6 +102,7 @@ static void produce(prefetch_cursor *c, slot *s)
     }
     if (s->status != TG_OK && s->status != TG_END_OF_DATA)
         tgi_error_save(s->error);
+    tgi_cancel_leave(&outer);
     tgi_timeline_end("dataset", "element", begin);
 }
 

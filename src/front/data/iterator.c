@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/cancel.h"
 #include "base/live.h"
 #include "front/call/bound.h"
 #include "front/data/dataset_object.h"
@@ -90,7 +91,9 @@ static tg_status pull(tg_iterator *it)
     if (it->is_due)
         return TG_OK;
     it->is_busy = true;
+    const tgi_cancel outer = tgi_cancel_enter(&it->dataset->ctx->cancel_word);
     const tg_status status = tgi_cursor_next(it->cursor, &it->element);
+    tgi_cancel_leave(&outer);
     it->is_busy = false;
     it->is_due = status == TG_OK;
     return status;

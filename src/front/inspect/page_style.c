@@ -71,7 +71,7 @@ const char tgi_page_style[] =
     ".c6{--c:var(--c6)}.c7{--c:var(--c7)}\n"
     ".src td{padding:0 10px 0 0;border:0;white-space:pre;"
     "overflow-wrap:normal;line-height:1.55}.src td.x{white-space:normal;"
-    "max-width:260px}"
+    "max-width:190px}"
     ".src{width:max-content;min-width:100%}"
     ".src .u td:first-child{box-shadow:inset 3px 0 var(--accent)}"
     ".src td.l{color:var(--muted);text-align:right;"

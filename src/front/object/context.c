@@ -19,6 +19,7 @@
 #include "interp/interp.h"
 #include "jit.h"
 #include "pass/pass.h"
+#include "tgjit/cancel.h"
 
 static const tgi_keyword explain_keywords[] = {
     {"retrace", TGI_EXPLAIN_RETRACE, 0},
@@ -311,7 +312,8 @@ static tg_status context_create(const tg_context_options *options,
     ctx->host = (tgi_host){
         .print =
             options->print_callback ? options->print_callback : print_to_stderr,
-        .user = options->print_user};
+        .user = options->print_user,
+        .cancel_word = &ctx->cancel_word};
     ctx->memory_limit =
         options->memory_limit ? options->memory_limit : tgi_machine_memory();
     ctx->no_contraction = options->no_contraction;
@@ -367,6 +369,13 @@ void tgi_context_unref(tg_context *ctx)
 {
     if (tgi_refcount_dec(&ctx->refs))
         context_destroy(ctx);
+}
+
+/* In signal handlers, too: nothing but the advance of the word. */
+void tg_cancel(tg_context *ctx)
+{
+    if (ctx)
+        atomic_fetch_add(&ctx->cancel_word, 1);
 }
 
 tg_context *tg_context_retain(tg_context *ctx)

@@ -42,6 +42,7 @@ struct tg_context {
     uint64_t id;          /* unique in the process; never 0 */
     uint64_t seed;        /* of initial values without a seed of their own */
     tgi_log log;
+    tgi_cancel_word cancel_word; /* advanced by tg_cancel */
     tgi_host host;
     uint64_t memory_limit; /* UINT64_MAX: none */
     uint32_t skip_passes, skip_loop_passes; /* bits: pass.h, loop_pass.h */

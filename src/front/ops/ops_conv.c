@@ -239,10 +239,35 @@ static tgi_ref filters_last(tgi_builder *b, tgi_ref w)
     return tgi_build_transpose(b, w, rank, perm);
 }
 
+/* Compares channels before padding and groups change the shapes, so that a
+   message has those of the user's operands, `in`. Dtypes are reported before
+   channels, by tgi_build_conv. */
+static bool check_channels(tgi_builder *b, const tgi_ref *in, tgi_dim of_x,
+                           tgi_dim of_group, int64_t groups)
+{
+    const int dtype = tgi_graph_node(b->graph, in[0])->dtype;
+    if (!tgi_dim_is_known(of_x) || !tgi_dim_is_known(of_group) ||
+        of_x % groups != 0 || of_x / groups == of_group ||
+        dtype != tgi_graph_node(b->graph, in[1])->dtype ||
+        !tgi_dtype_is(dtype, TGI_CLASS_NUM_HALF))
+        return true;
+    if (groups == 1)
+        return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
+                              "the operand has %lld channels, the filters are "
+                              "for %lld",
+                              (long long)of_x, (long long)of_group);
+    return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
+                          "each of %lld groups has %lld channels of the "
+                          "operand, the filters are for %lld",
+                          (long long)groups, (long long)(of_x / groups),
+                          (long long)of_group);
+}
+
 tgi_ref tgi_build_spatial_conv(tgi_builder *b, tgi_ref x, tgi_ref w,
                                int n_spatial, const tg_conv_options *options)
 {
     const tgi_ref given = x;
+    const tgi_ref user_in[] = {x, w};
     if (options->layout == TG_CHANNELS_FIRST) {
         x = tgi_build_channels_last(b, x);
         w = filters_last(b, w);
@@ -254,6 +279,11 @@ tgi_ref tgi_build_spatial_conv(tgi_builder *b, tgi_ref x, tgi_ref w,
     if (tgi_graph_shape(b->graph, w)->rank != rank)
         return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
                               "operand and filters differ in rank");
+    if (!check_channels(b, user_in,
+                        tgi_graph_shape(b->graph, x)->dims[rank - 1],
+                        tgi_graph_shape(b->graph, w)->dims[rank - 2],
+                        options->groups))
+        return 0;
     const tg_dtype dtype = tgi_graph_node(b->graph, x)->dtype;
     const int64_t depthwise =
         options->groups > 1 && tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT)
@@ -379,6 +409,7 @@ static tgi_ref spread(tgi_builder *b, tgi_ref x, tgi_ref w,
 static tgi_ref build_transpose(tgi_builder *b, tgi_ref x, tgi_ref w,
                                int n_spatial, const tg_conv_options *options)
 {
+    const tgi_ref user_in[] = {x, w};
     if (options->layout == TG_CHANNELS_FIRST) {
         x = tgi_build_channels_last(b, x);
         w = filters_last(b, w);
@@ -391,6 +422,10 @@ static tgi_ref build_transpose(tgi_builder *b, tgi_ref x, tgi_ref w,
     if (tgi_graph_shape(b->graph, w)->rank != rank)
         return tgi_build_fail(b, TG_ERROR_SHAPE, in, 2,
                               "operand and filters differ in rank");
+    if (!check_channels(b, user_in,
+                        tgi_graph_shape(b->graph, x)->dims[rank - 1],
+                        tgi_graph_shape(b->graph, w)->dims[rank - 1], 1))
+        return 0;
     const tgi_spatial spatial = {
         .first = n_batch + 1,
         .n = rank - n_batch - 2,

@@ -2,9 +2,9 @@
 /*
  * ops_quantize.c - quantisation, and products of 8-bit integers.
  *
- * A product of 8-bit integers is computed in f32, by the micro-kernels of f32:
- * sums of up to 2^24 are exact there. So k is divided into chunks whose sums stay
- * below, and those are added as i32.
+ * A product of 8-bit integers is a MATMUL of bytes, of unsigned by signed ones,
+ * for which newer CPUs have instructions. Operands of the other dtypes are moved
+ * by 128, and sums along k make up for that; all of it is exact, modulo 2^32.
  */
 #include "tgjit/ops_quantize.h"
 
@@ -153,24 +153,88 @@ tg_value tg_quantize_dynamic_at(tg_operand operand, tg_value *out_scale,
 
 /* -- Products of 8-bit integers -------------------------------------------- */
 
-enum { EXACT_F32 = 1 << 24, MAX_CHUNKS = 32 };
+enum { BYTES = 4, OFFSET = 128 };
 
-static int64_t largest_magnitude(const tgi_builder *b, tgi_ref x)
+/* An operand: its elements as u8 if it is the first one, else as i8. Elements
+   of the other dtype are moved by OFFSET. */
+typedef struct product_operand {
+    tgi_ref x;
+    int axis; /* of k */
+    bool is_first, is_moved;
+} product_operand;
+
+/* Words of four elements along k, a multiple of four. */
+static tgi_ref pack_bytes(tgi_builder *b, const product_operand *operand,
+                          int64_t k)
 {
-    return dtype_of(b, x) == TG_U8 ? 255 : 128;
+    tgi_ref words = 0;
+    for (int i = 0; i < BYTES; i++) {
+        const tgi_ref byte = tgi_build_cast(
+            b, tgi_build_slice(b, operand->x, operand->axis, i, k, BYTES),
+            TG_U8);
+        tgi_ref word = byte ? tgi_build_cast(b, byte, TG_I32) : 0;
+        if (i && word)
+            word = BUILD_2(SHL, word, tgi_build_number_like(b, word, 8 * i));
+        words = i && word ? BUILD_2(OR, words, word) : word;
+        if (!words)
+            return 0;
+    }
+    /* Moving a byte by OFFSET flips its highest bit. */
+    return operand->is_moved
+               ? BUILD_2(XOR, words,
+                         tgi_build_number_like(b, words, (int32_t)0x80808080))
+               : words;
 }
 
-/* Steps first … end - 1 of the product, as i32. */
-static tgi_ref multiply_chunk(tgi_builder *b, const tgi_ref *in,
-                              const int *k_axis, int64_t first, int64_t end,
-                              tg_dtype dtype)
+/* OFFSET times the sums of an operand along k, as they are added to the
+   result, which has the axis of k, of extent 1, if `keeps_axis`. */
+static tgi_ref scaled_sums(tgi_builder *b, const product_operand *operand,
+                           bool keeps_axis)
 {
-    tgi_ref part[2];
-    for (int i = 0; i < 2; i++)
-        part[i] = tgi_build_cast(
-            b, tgi_build_slice(b, in[i], k_axis[i], first, end, 1), dtype);
-    return tgi_build_cast(
-        b, tgi_build_matmul(b, part[0], part[1], TG_MATMUL_PLAIN), TG_I32);
+    const tgi_ref wide = tgi_build_cast(b, operand->x, TG_I32);
+    const tg_axes axes = {
+        .n = 1, .axis = {(int8_t)operand->axis}, .keep = keeps_axis};
+    const tgi_ref sum = wide ? tgi_build_reduce(b, TGI_OP_SUM, wide, axes) : 0;
+    return sum ? MUL(sum, tgi_build_number_like(b, sum, OFFSET)) : 0;
+}
+
+/*
+ * With a' = a + 128 where a is moved and b' = b - 128 where b is, a product is
+ *
+ *     sum a b = sum a' b' - 128 sum b'  + 128 sum a
+ *                           if a moves    if b moves
+ *
+ * and sum b' is sum b - 128 k if b moves too.
+ */
+static tgi_ref multiply_bytes(tgi_builder *b, product_operand *operand,
+                              int64_t k)
+{
+    const int ranks[] = {tgi_graph_shape(b->graph, operand[0].x)->rank,
+                         tgi_graph_shape(b->graph, operand[1].x)->rank};
+    const int64_t padded = (k + BYTES - 1) / BYTES * BYTES;
+    tgi_ref words[2];
+    for (int i = 0; i < 2; i++) {
+        tgi_ref x = operand[i].x;
+        if (padded != k)
+            x = tgi_build_pad(b, x, operand[i].axis, 0, padded - k,
+                              tgi_build_number_like(b, x, 0));
+        if (!x)
+            return 0;
+        operand[i].x = x;
+        words[i] = pack_bytes(b, &operand[i], padded);
+    }
+    tgi_ref result =
+        words[0] && words[1]
+            ? tgi_build_matmul(b, words[0], words[1], TG_MATMUL_BYTES)
+            : 0;
+    if (result && operand[0].is_moved)
+        result = SUB(result, scaled_sums(b, &operand[1], ranks[0] > 1));
+    if (result && operand[1].is_moved)
+        result = ADD(result, scaled_sums(b, &operand[0], ranks[1] > 1));
+    const int32_t rest = (int32_t)(uint32_t)(OFFSET * OFFSET * padded);
+    if (result && operand[0].is_moved && operand[1].is_moved)
+        result = ADD(result, tgi_build_number_like(b, result, rest));
+    return result;
 }
 
 static tgi_ref build_product(tgi_builder *b, const tgi_ref *in)
@@ -184,32 +248,23 @@ static tgi_ref build_product(tgi_builder *b, const tgi_ref *in)
                                   "needs operands of i8 or u8");
     const int ranks[] = {tgi_graph_shape(b->graph, in[0])->rank,
                          tgi_graph_shape(b->graph, in[1])->rank};
-    const int k_axis[] = {ranks[0] - 1, ranks[1] > 1 ? ranks[1] - 2 : 0};
-    const tgi_dim k =
-        ranks[0] ? tgi_graph_shape(b->graph, in[0])->dims[k_axis[0]] : 1;
-    const int64_t chunk =
-        EXACT_F32 /
-        (largest_magnitude(b, in[0]) * largest_magnitude(b, in[1]));
-    const bool is_in_floats =
-        tgi_dim_is_known(k) && k <= chunk * MAX_CHUNKS && ranks[1] > 0 &&
-        tgi_graph_shape(b->graph, in[1])->dims[k_axis[1]] == k;
-    if (!is_in_floats || k <= chunk) {
-        const tg_dtype dtype = is_in_floats ? TG_F32 : TG_I32;
-        const tgi_ref left = tgi_build_cast(b, in[0], dtype);
-        const tgi_ref right = tgi_build_cast(b, in[1], dtype);
-        return tgi_build_cast(
-            b, tgi_build_matmul(b, left, right, TG_MATMUL_PLAIN), TG_I32);
+    product_operand operand[] = {
+        {.x = in[0],
+         .axis = ranks[0] - 1,
+         .is_moved = dtype_of(b, in[0]) == TG_I8},
+        {.x = in[1],
+         .axis = ranks[1] > 1 ? ranks[1] - 2 : 0,
+         .is_moved = dtype_of(b, in[1]) == TG_U8}};
+    if (ranks[0] && ranks[1]) {
+        const tgi_dim k =
+            tgi_graph_shape(b->graph, in[0])->dims[operand[0].axis];
+        if (tgi_dim_is_known(k) && k > 0 &&
+            tgi_graph_shape(b->graph, in[1])->dims[operand[1].axis] == k)
+            return multiply_bytes(b, operand, k);
     }
-    tgi_ref sum = 0;
-    for (int64_t first = 0; first < k; first += chunk) {
-        const int64_t end = first + chunk < k ? first + chunk : k;
-        const tgi_ref part =
-            multiply_chunk(b, in, k_axis, first, end, TG_F32);
-        if (!part)
-            return 0;
-        sum = sum ? ADD(sum, part) : part;
-    }
-    return sum;
+    return tgi_build_matmul(b, tgi_build_cast(b, in[0], TG_I32),
+                            tgi_build_cast(b, in[1], TG_I32),
+                            TG_MATMUL_PLAIN);
 }
 
 tg_value tg_matmul_integer_at(tg_operand left, tg_operand right, tg_site site)

@@ -222,6 +222,8 @@ void tgi_profile_print_table(const tgi_profile_view *view,
         tgi_strbuf_addf(out, "; %llu more not recorded",
                         (unsigned long long)view->n_dropped);
     tgi_strbuf_add(out, "\n");
+    if (!view->n_traces)
+        return;
     print_machine(roof, out);
     tgi_strbuf_add(out, "\n");
     print_units(view, roof, total_ns, out);

@@ -353,6 +353,7 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
     if (loops->hosts.n)
         TGI_TRY(prepare_host_calls(native));
     native->n_threads = choose_threads(native);
+    native->can_end_early = loops->steps.n > 1;
     native->frame = (tgi_frame){.buffers = native->buffers,
                                 .dims = native->values,
                                 .grain = native->options.grain,
@@ -361,6 +362,7 @@ static tg_status native_init(tgi_native *native, const int64_t *symbols)
                                 .unchanged = native->unchanged,
                                 .capacity = native->capacity,
                                 .grow = grow_stacks,
+                                .cancel_word = &tgi_native_no_word,
                                 .must_end = tgi_native_must_end,
                                 .user = native};
     return TG_OK;
@@ -543,7 +545,7 @@ tg_status tgi_native_bind(tgi_native *native, void *const *params,
 static tg_status finish_run(tgi_native *native)
 {
     const tgi_loops *loops = native->program->loops;
-    if (tgi_native_is_cancelled(native)) {
+    if (native->can_end_early && tgi_native_is_cancelled(native)) {
         tgi_native_note_cancel(native);
         return tgi_cancel_fail(&native->cancel);
     }
@@ -580,7 +582,8 @@ static inline tg_status run_entry(tgi_native *native, tgi_entry *entry)
 {
     native->frame.failed_check = 0;
     native->frame.poll = NULL;
-    tgi_native_begin_cancel(native);
+    if (native->can_end_early)
+        tgi_native_begin_cancel(native);
     native->poller.function = NULL;
     native->host_status = TG_OK;
     if (native->memos)

@@ -40,6 +40,8 @@ struct tgi_native {
     const tgi_cancel_word *cancel_word; /* of the context; never NULL */
     tgi_cancel cancel; /* of the run, if it has a deadline or a host step */
     _Atomic uint32_t cancel_state; /* of the run (native_cancel.h) */
+    bool can_end_early; /* it has steps between kernels: else none of these is
+                           used, and a run costs nothing more */
     tgi_arena arena;             /* of host_calls and stacks */
     tg_host_buffer **host_calls; /* by host step; NULL: no HOST node */
     struct memo *memos;          /* by memoised parameter */

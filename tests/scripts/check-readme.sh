@@ -31,7 +31,7 @@ if test "$(in_readme)" != "$(in_example)"; then
     exit 1
 fi
 
-# compile FILE COMPILER-AND-FLAGS...: compiles standard input.
+# compile FILE COMPILER FLAGS...: compiles standard input.
 compile()
 {
     file=$1
@@ -45,9 +45,9 @@ compile()
 }
 
 failed=0
-compile README.md $CC -std=gnu11 -x c <"$srcdir/examples/readme.c"
+compile README.md "$CC" -std=gnu11 -x c <"$srcdir/examples/readme.c"
 if test -n "$CXX17"; then
-    compile README.md $CXX17 -std=c++17 -x c++ <"$srcdir/examples/readme.c"
+    compile README.md "$CXX17" -std=c++17 -x c++ <"$srcdir/examples/readme.c"
 fi
 # Block number $2 of a page, as a translation unit. A comment before it, such as
 # <!-- c: DECLARATIONS within(PARAMETERS) -->, says what it needs: declarations,
@@ -93,12 +93,12 @@ for doc in "$srcdir"/docs/*.md; do
     fi
     n=1
     while block "$doc" $n >check-readme.out; test -s check-readme.out; do
-        compile "docs/$page, block $n" $CC -std=gnu11 -x c $flags \
+        compile "docs/$page, block $n" "$CC" -std=gnu11 -x c $flags \
             <check-readme.out
         # These pages are for both languages.
         case $CXX17,$page in
         ?*,PROFILING.md | ?*,VARIABLES.md | ?*,TRAINING.md | ?*,DISTRIBUTED.md)
-            compile "docs/$page, block $n" $CXX17 -std=c++17 -x c++ $flags \
+            compile "docs/$page, block $n" "$CXX17" -std=c++17 -x c++ $flags \
                 <check-readme.out
             ;;
         esac

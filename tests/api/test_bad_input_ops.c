@@ -231,8 +231,8 @@ REFUSED(matmul_of_a_scalar, SHAPE, "matmul", "scalar", AT(tg_matmul(x, s)))
 REFUSED(matmul_of_other_batches, SHAPE, "matmul", "batch",
         AT(tg_matmul(tg_broadcast(x, TG_DIMS(4, 2, 3)),
                      tg_broadcast(s, TG_DIMS(5, 3, 3)))))
-REFUSED(matmul_with_unknown_flags, INVALID, "matmul", "flags 4",
-        AT(tg_matmul_with(x, x, 4)))
+REFUSED(matmul_with_unknown_flags, INVALID, "matmul", "flags 8",
+        AT(tg_matmul_with(x, x, 8)))
 REFUSED(matmul_of_unknown_but_different, SHAPE, "matmul", "inner dimensions",
         AT(tg_matmul(n, tg_pad(n, 0, 0, 1, 0))))
 REFUSED(einsum_of_other_extents, SHAPE, "einsum",

@@ -233,6 +233,8 @@ REFUSED(matmul_of_other_batches, SHAPE, "matmul", "batch",
                      tg_broadcast(s, TG_DIMS(5, 3, 3)))))
 REFUSED(matmul_with_unknown_flags, INVALID, "matmul", "flags 8",
         AT(tg_matmul_with(x, x, 8)))
+REFUSED(matmul_of_bytes_in_floats, DTYPE, "matmul", "need i32",
+        AT(tg_matmul_with(x, x, TG_MATMUL_BYTES)))
 REFUSED(matmul_of_unknown_but_different, SHAPE, "matmul", "inner dimensions",
         AT(tg_matmul(n, tg_pad(n, 0, 0, 1, 0))))
 REFUSED(einsum_of_other_extents, SHAPE, "einsum",

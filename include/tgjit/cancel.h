@@ -51,6 +51,9 @@ TG_END_DECLS
 
 #ifndef __cplusplus
 
+/* From here on compilers omit the expansions of macros from their messages. */
+#pragma GCC system_header
+
 /* Example: tg_call_within(f, 0.5, TG_ARGS(x), TG_RESULTS(&y)) */
 #define tg_call_within(function, seconds, ...) \
     TG_WITH_LISTS(tg_call_within_at, tg_lists_expected, __VA_ARGS__) \

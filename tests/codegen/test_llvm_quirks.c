@@ -335,7 +335,7 @@ static void tune_for_zen(LLVMValueRef function)
 static void tune_for_zen_and_skip(LLVMValueRef function)
 {
     tune_for_zen(function);
-    tgi_llvm_quirk_skip_post_ra_scheduler(tgi_llvm_isa_of(TGI_ISA_AVX2),
+    tgi_llvm_quirk_skip_post_ra_scheduler(tgi_llvm_isa_of(TGI_ISA_AVX2, false),
                                           function);
 }
 

@@ -98,7 +98,7 @@ Test(llvm_target, code_for_aarch64_is_only_for_other_machines)
     if (!tgi_llvm_target_init("neoverse-n1", 128, true, &target, reason,
                               sizeof(reason)))
         cr_skip_test("%s", reason); /* no such back end */
-    cr_expect_eq(target.isa, tgi_llvm_isa_of(TGI_ISA_NEON));
+    cr_expect_eq(target.isa, tgi_llvm_isa_of(TGI_ISA_NEON, false));
     cr_expect(strstr(target.triple, "aarch64"));
     cr_expect_not(tgi_llvm_target_init("neoverse-n1", 256, true, &target,
                                        reason, sizeof(reason)));

@@ -92,6 +92,11 @@ static const case_size process_sizes[] = {
     SIZES_END,
 };
 
+static const case_size collective_sizes[] = {
+    SIZE_TIMED("4B", 0, 1),
+    SIZES_END,
+};
+
 const bench_case all_cases[] = {
     SECTION("Elementwise and memory"),
     TENSOR("chain", chain_case, chain_sizes, 8, 92),
@@ -202,6 +207,12 @@ const bench_case all_cases[] = {
     PROCESS("process_cold", PROCESS_COLD),
     PROCESS("process_warm", PROCESS_WARM),
     PROCESS("process_tiers", PROCESS_TIERS),
+
+    OVERHEAD("Ranks"),
+    {
+        .name = "mpi_all_reduce", .sizes = collective_sizes,
+        .family = &mpi_family, .is_serial = true,
+    },
 
     OVERHEAD("Growth"),
     TENSOR("growth_axpy", axpy_case, axpy_curve, 12, 2),

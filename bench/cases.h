@@ -8,6 +8,7 @@
 #include "data_case.h"
 #include "file_case.h"
 #include "graph_case.h"
+#include "mpi_case.h"
 #include "process_case.h"
 #include "tensor_case.h"
 

@@ -55,6 +55,8 @@ bench_tgjit_bench_SOURCES = \
 	bench/measure.c \
 	bench/measure.h \
 	bench/ops.def \
+	bench/mpi_case.c \
+	bench/mpi_case.h \
 	bench/options.c \
 	bench/options.h \
 	bench/peers.h \

@@ -7,7 +7,7 @@
  *   session   iterates over cases, sizes, numbers of threads and back ends
  *   case      the cases: a table (cases.c, case_*.c) of families
  *             (tensor_case.c, graph_case.c, data_case.c, file_case.c,
- *             process_case.c)
+ *             process_case.c, mpi_case.c)
  *   backend   the implementations: the library, plain_*.c, expert/, peers/
  *             (libraries in this process; engines in others, engine.h)
  *   compare   comparison of results

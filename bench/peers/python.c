@@ -25,7 +25,7 @@ enum { MAX_ARGUMENTS = 8 };
 struct python {
     pid_t process;
     int socket; /* standard input and output of the process */
-    bool has_failed;
+    bool is_paused, has_failed;
 };
 
 static double timeout_seconds = 300;
@@ -56,11 +56,8 @@ static const char *interpreter(void)
                                                                      : NULL;
 }
 
-static bool spawn(const char *const *arguments, int fd, pid_t *out_process)
+static bool spawn(const char *const *argv, int fd, pid_t *out_process)
 {
-    const char *argv[MAX_ARGUMENTS + 2] = {interpreter()};
-    for (size_t i = 0; i < MAX_ARGUMENTS && arguments[i]; i++)
-        argv[i + 1] = arguments[i];
     posix_spawn_file_actions_t actions;
     if (posix_spawn_file_actions_init(&actions))
         return false;
@@ -87,25 +84,33 @@ static void set_timeout(int fd)
 
 python *python_start(const char *const *arguments, reason *out_why)
 {
-    int ends[2];
-    if (!interpreter()) {
+    const char *argv[MAX_ARGUMENTS + 2] = {interpreter()};
+    if (!argv[0]) {
         reason_set(out_why, "no Python: run bench/peers/setup, or set "
                             "TGJIT_BENCH_PYTHON");
         return NULL;
     }
+    for (size_t i = 0; i < MAX_ARGUMENTS && arguments[i]; i++)
+        argv[i + 1] = arguments[i];
+    return python_start_program(argv, out_why);
+}
+
+python *python_start_program(const char *const *argv, reason *out_why)
+{
+    int ends[2];
     python *p = calloc(1, sizeof(*p));
     if (!p || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends)) {
         reason_set(out_why, "out of memory or descriptors");
         free(p);
         return NULL;
     }
-    const bool did = spawn(arguments, ends[1], &p->process);
+    const bool did = spawn(argv, ends[1], &p->process);
     close(ends[1]);
     set_timeout(ends[0]);
     p->socket = ends[0];
     if (did)
         return p;
-    reason_set(out_why, "cannot run %s", interpreter());
+    reason_set(out_why, "cannot run %s", argv[0]);
     close(ends[0]);
     free(p);
     return NULL;
@@ -114,11 +119,14 @@ python *python_start(const char *const *arguments, reason *out_why)
 void python_pause(python *p)
 {
     (void)kill(p->process, SIGSTOP);
+    p->is_paused = true;
 }
 
 void python_resume(python *p)
 {
-    (void)kill(p->process, SIGCONT);
+    if (p->is_paused)
+        (void)kill(p->process, SIGCONT);
+    p->is_paused = false;
 }
 
 void python_stop(python *p)

@@ -22,6 +22,9 @@ void python_set_timeout(double seconds);
 /* Runs the interpreter with these arguments, up to NULL. NULL on failure. */
 python *python_start(const char *const *arguments, reason *out_why);
 
+/* The same for another program that answers lines: argv, up to NULL. */
+python *python_start_program(const char *const *argv, reason *out_why);
+
 /* Stops the process, so that its idle threads do not spin; continues it. */
 void python_pause(python *p);
 void python_resume(python *p);

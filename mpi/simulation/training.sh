@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT
 #
 # training.sh [BUILD [FOLDER]] - simulates a training step of libtgjit, built in
-# the folder BUILD, on 2 to 16 hosts with SimGrid's SMPI (Debian:
+# the folder BUILD, on 2 to 8 hosts with SimGrid's SMPI (Debian:
 # libsimgrid-dev) and prints a table of docs/DISTRIBUTED.md. Run it in the source
 # folder; it builds in FOLDER. Every rank traces, compiles and runs the step.
 
@@ -20,7 +20,7 @@ build_simulated "$folder/training" tests/mpi/simulated_training.c mpi/*.c \
 
 echo '| hosts | compute (s) | one bucket (s) | speed-up | buckets (s) | speed-up |'
 echo '|---|---|---|---|---|---|'
-for n in ${MPI_TRAINING_HOSTS:-2 4 8 16}; do
+for n in ${MPI_TRAINING_HOSTS:-2 4 8}; do
     for bytes in 1000000000 0; do
         TGJIT_TEST_TIMEOUT=600 simulate "$n" "$folder" --cfg=smpi/test:5e-6 \
             --cfg=smpi/grow-injected-times:no \

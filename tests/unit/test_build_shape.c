@@ -421,9 +421,9 @@ Test(build_shape, matrices_that_do_not_fit_are_refused)
     tgi_ref truth = of_type(&w, TG_BOOL, 2, 2);
     check_refused(&w, tgi_build_matmul(&w.b, truth, truth, 0), TG_ERROR_DTYPE,
                   "bool[2,2] x bool[2,2]: needs a number type");
-    check_refused(&w, tgi_build_matmul(&w.b, x, y, 4),
+    check_refused(&w, tgi_build_matmul(&w.b, x, y, 8),
                   TG_ERROR_INVALID_ARGUMENT,
-                  "f32[64,784] x f32[128,10]: invalid flags 4");
+                  "f32[64,784] x f32[128,10]: invalid flags 8");
     building_end(&w);
 }
 

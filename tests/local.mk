@@ -1049,5 +1049,6 @@ slices-summary:
 mostlyclean-local:
 	-rm -rf coverage.tmp tsan.tmp
 	-rm -f slice.log slice-*.log
-	-rm -f tests/*/*.out tests/*/*.sanitizer.* examples/*.out
+	-rm -f tests/*/*.out tests/*/*.sanitizer.*
+	-rm -f examples/*.out examples/*/*.out
 	-rm -rf mutants.tmp

@@ -103,7 +103,7 @@ TG_API bool tg_archive_has(tg_archive *archive, const char *name);
 
 /*
  * Returns the tensor of that name, lent. NULL on failure: STATE if there is
- * none; DTYPE if its dtype is unsupported (F16, BF16, complex …); FILE if its
+ * none; DTYPE if its dtype is unsupported (complex, 8-bit floats …); FILE if its
  * data is damaged; UNSUPPORTED if it is compressed and the library was built
  * without zlib.
  */

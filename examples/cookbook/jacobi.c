@@ -81,6 +81,6 @@ int main(void)
     check(b);
     /* The loops may end one step apart. */
     compare("jacobi, 128 x 128, to a tolerance", b, plain_poisson,
-            tg_tensor_data(out), solution[0], N * N, 2 * TOLERANCE);
+            tg_tensor_data(out), solution[0], N * N, 2 * (double)TOLERANCE);
     return 0;
 }

@@ -62,7 +62,7 @@ static volatile float sink; /* so that no work is dead */
 /* Nanoseconds of chains after the frequency has settled. */
 static double time_chains(float (*chains)(void))
 {
-    double best = INFINITY;
+    double best = HUGE_VAL;
     for (int i = 0; i < WIDTH_ROUNDS; i++) {
         const uint64_t begin = tgi_clock_ns();
         sink = chains();
@@ -128,7 +128,7 @@ static double time_scale(float *y, const float *x, size_t n,
 /* Per cent of the time of cached stores that non-temporal ones take. */
 static double compare_stores(float *y, const float *x, size_t bytes)
 {
-    double cached = INFINITY, streamed = INFINITY;
+    double cached = HUGE_VAL, streamed = HUGE_VAL;
     const size_t n = bytes / sizeof(*x);
     for (int round = 0; round < STORE_ROUNDS; round++) {
         cached = min_of(cached, time_scale(y, x, n, false));
@@ -176,7 +176,7 @@ static double time_line(void **array, size_t bytes)
 {
     enum { HOPS = 1 << 15, ROUNDS = 5 };
     void *volatile end;
-    double best = INFINITY;
+    double best = HUGE_VAL;
     make_cycle(array, bytes / 64);
     for (int round = 0; round < ROUNDS; round++) {
         void **at = array;
@@ -262,7 +262,7 @@ static double time_team(tgi_entry *entry, int n_threads, int n_rounds)
 {
     enum { BATCH = 20 };
     tgi_frame frame = {.buffers = NULL};
-    double best = INFINITY;
+    double best = HUGE_VAL;
     for (int i = 0; i < n_rounds; i += BATCH) {
         const uint64_t begin = tgi_clock_ns();
         for (int k = 0; k < BATCH; k++)

@@ -289,11 +289,11 @@ static double element(const tg_tensor *x, int64_t i)
     switch (tg_tensor_dtype(x)) {
 #define CASE(name, type, dtype) \
     case dtype: \
-        return TG_TO_DOUBLE(((const type *)tg_tensor_data(x))[i]);
+        return (double)TG_TO_DOUBLE(((const type *)tg_tensor_data(x))[i]);
         TG_TENSOR_TYPES(CASE)
 #undef CASE
     default:
-        return NAN;
+        return (double)NAN;
     }
 }
 

@@ -491,8 +491,8 @@ static void check_failures(session *s)
     /* Position [1, 0] of the batch is singular, and not definite. */
     const float data[] = {2, 0, 0, 3, 0, 0, 0, 1};
     tg_tensor *x = tg_tensor_copy(s->ctx, data, TG_F32, TG_DIMS(2, 1, 2, 2));
-    static const char *const names[] = {"cholesky: matrix [1, 0] of the batch "
-                                        "is not positive definite",
+    static const char *const names[] = {("cholesky: matrix [1, 0] of the batch "
+                                         "is not positive definite"),
                                         "inverse: matrix [1, 0]",
                                         "solve: matrix [1, 0]",
                                         "triangular_solve: matrix [1, 0]"};

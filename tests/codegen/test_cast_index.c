@@ -20,9 +20,9 @@ static void pick_and_add(tg_trace *t, const tg_value *in, void *user)
 /* Casts to 0 … 49; NaN is 0. */
 static double good_index(int i)
 {
-    static const double special[] = {NAN,     -0.75, -0.0,       0.99,
-                                     1e-310,  49,    49.9999,    -NAN,
-                                     1e-40,   5e-324};
+    const double nan = (double)NAN;
+    const double special[] = {nan,     -0.75, -0.0,  0.99,   1e-310,
+                              49,      49.9999, -nan, 1e-40, 5e-324};
     const int n = sizeof(special) / sizeof(*special);
     return i % 7 == 3 ? special[i / 7 % n] : i * 11 % (TABLE * 2) / 2.0;
 }
@@ -44,7 +44,7 @@ static tg_tensor *indices(tg_context *ctx, tg_dtype dtype, int at, double bad)
 /* One bad index at a time; the first one is good. */
 static void pick(session *s, outcome *out)
 {
-    static const double bad[] = {1, TABLE, -1, INFINITY, -INFINITY,
+    static const double bad[] = {1, TABLE, -1, HUGE_VAL, -HUGE_VAL,
                                  1e30, 4294967808.0};
     tg_tensor *table = f32_range(s->ctx, TABLE);
     for (int dtype = TG_F32; dtype <= TG_F64; dtype++)

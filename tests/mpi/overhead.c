@@ -147,7 +147,7 @@ static void serve(pair *p)
 static bool report(pair *p, double max)
 {
     const int64_t n = (int64_t)CALLS * IN_A_CALL;
-    double ours = INFINITY, messages = INFINITY, mpi = INFINITY;
+    double ours = HUGE_VAL, messages = HUGE_VAL, mpi = HUGE_VAL;
     for (int round = 0; round < ROUNDS; round++) {
         ours = fmin(ours, time_ours(p, n));
         messages = fmin(messages, time_messages(p, n));

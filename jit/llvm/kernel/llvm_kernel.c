@@ -290,7 +290,8 @@ static bool make_arrays(tgi_llvm_kernel *k)
     k->matmul.column_partials = k->matmul.partials + loops->stores.n;
     k->non_temporal_phases = k->matmul.column_partials + loops->stores.n;
     k->offset_tables = k->non_temporal_phases + loops->n_phases;
-    k->sites = (const tgi_site_chain **)(k->offset_tables + loops->offsets.n);
+    k->sites = (const tgi_site_chain **)(void *)(k->offset_tables +
+                                                 loops->offsets.n);
     return true;
 }
 

@@ -412,7 +412,7 @@ static void emit_iterations(loop_emitter *e, size_t at, size_t end,
                     : zero;
     const bool is_cancellable =
         c->is_cancellable && e->program->can_be_cancelled;
-    tgi_llvm_cancel cancel = {NULL};
+    tgi_llvm_cancel cancel = {.word = NULL};
     if (is_cancellable)
         cancel = tgi_llvm_cancel_load(e->program, e->group->frame);
     load_all(e, set, false, values);

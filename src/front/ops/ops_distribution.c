@@ -271,7 +271,7 @@ static tgi_ref build_gamma(draws *s, tgi_ref alpha)
         value = SELECT(accepted[i], candidates[i], value);
     tgi_ref u = SUB(one, next_draw(s, false));
     value = MUL(value, SELECT(is_small, POW(u, DIV(one, alpha)), one));
-    return SELECT(LT(zero, alpha), value, tgi_build_number_like(b, alpha, NAN));
+    return SELECT(LT(zero, alpha), value, tgi_build_number_like(b, alpha, (double)NAN));
 }
 
 tg_value tg_random_gamma_at(tg_operand source, tg_operand alpha, int rank,

@@ -42,12 +42,12 @@ FORMULA_1(is_nan, FLOAT)
 
 FORMULA_1(is_inf, FLOAT)
 {
-    return EQ(ABS(X), K(INFINITY));
+    return EQ(ABS(X), K(HUGE_VAL));
 }
 
 FORMULA_1(is_finite, FLOAT)
 {
-    return LT(ABS(X), K(INFINITY));
+    return LT(ABS(X), K(HUGE_VAL));
 }
 
 /* Its operands need no common dtype. */
@@ -186,5 +186,5 @@ FORMULA_2(nextafter, REAL)
                           tgi_build_bitcast(b, moved, dtype));
     next = SELECT(EQ(X, Y), Y, next);
     tgi_ref are_ordered = AND(EQ(X, X), EQ(Y, Y));
-    return BUILD_1(STOP, SELECT(are_ordered, next, K(NAN)));
+    return BUILD_1(STOP, SELECT(are_ordered, next, K((double)NAN)));
 }

@@ -103,7 +103,7 @@ static tgi_ref lowest_of(tgi_builder *b, tgi_ref x)
 {
     const tg_dtype dtype = tgi_graph_node(b->graph, x)->dtype;
     if (tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT))
-        return number_of(b, dtype, -INFINITY);
+        return number_of(b, dtype, -HUGE_VAL);
     uint64_t bits = 0;
     const int n = 8 * (int)tgi_dtype_bytes((int)dtype);
     if (tgi_dtype_is((int)dtype, TGI_CLASS_SINT))

@@ -36,7 +36,7 @@ static tgi_ref build_logsumexp(tgi_builder *b, tgi_ref x, tg_axes axes)
         return 0;
     tgi_ref max =
         BUILD_1(STOP, tgi_build_reduce(b, TGI_OP_REDUCE_MAX, x, tg_keep(axes)));
-    tgi_ref infinity = tgi_build_number_like(b, x, INFINITY);
+    tgi_ref infinity = tgi_build_number_like(b, x, HUGE_VAL);
     max = SELECT(EQ(ABS(max), infinity), tgi_build_number_like(b, x, 0), max);
     tgi_ref sum = tgi_build_reduce(b, TGI_OP_SUM, EXP(SUB(x, max)), axes);
     if (!sum)

@@ -101,16 +101,21 @@ static inline float tg_bf16_to_float(tg_bf16 x)
 TG_END_DECLS
 
 #ifndef __cplusplus
-/* Implements TG_TO_DOUBLE for numbers of C. */
+/* These implement TG_TO_DOUBLE for numbers of C. */
 static inline double tg_double_of(double x)
 {
     return x;
+}
+static inline double tg_double_of_float(float x)
+{
+    return (double)x;
 }
 
 /* An element of any type of TG_TENSOR_TYPES (tensor.h) as a double. */
 #define TG_TO_DOUBLE(x) \
     ((double)_Generic((x), tg_f16: tg_f16_to_float, \
-                      tg_bf16: tg_bf16_to_float, default: tg_double_of)(x))
+                      tg_bf16: tg_bf16_to_float, float: tg_double_of_float, \
+                      default: tg_double_of)(x))
 #endif
 
 #endif /* TGJIT_HALF_H */

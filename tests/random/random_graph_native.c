@@ -121,7 +121,8 @@ static void reset_variables(run *r)
 static tg_status run_native(run *r, int *out_team)
 {
     tgi_native *native = NULL;
-    const tgi_native_options options = {.host = {print, &r->text},
+    const tgi_native_options options = {.host = {.print = print,
+                                                 .user = &r->text},
                                         .threads = r->of->n_threads};
     tg_status status =
         tgi_native_create(r->of->program, r->b.symbols, &options, &native);

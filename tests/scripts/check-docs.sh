@@ -50,6 +50,15 @@ for page in "$srcdir"/docs/man/*.[1-9]; do
     done
 done
 
+# Environment variables that the libraries read are in tgjit(7).
+for name in $(cd "$srcdir" && find src jit mpi -name '*.c' \
+    -exec grep -ho '"TGJIT_[A-Z_]*"' {} + | tr -d '"' | sort -u); do
+    grep -q -e "^\.BR* $name\$" "$srcdir/docs/man/tgjit.7" || {
+        echo "docs/man/tgjit.7: $name is missing"
+        bad=1
+    }
+done
+
 # Names in headers, and names that their macros declare.
 {
     cat "$srcdir"/include/tgjit/*.h

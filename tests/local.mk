@@ -735,6 +735,7 @@ script_tests = \
 	tests/scripts/check-bench-page.sh \
 	tests/scripts/check-cache.sh \
 	tests/scripts/check-conv.sh \
+	tests/scripts/check-doc-blocks.sh \
 	tests/scripts/check-docs.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
@@ -799,6 +800,16 @@ LONG_TESTS = \
 EXTRA_DIST += \
 	$(LONG_TESTS) \
 	$(script_tests) \
+	tests/docs/AHEAD_OF_TIME.c \
+	tests/docs/DATASETS.c \
+	tests/docs/DEBUGGING.c \
+	tests/docs/FILES.c \
+	tests/docs/GRADIENTS.c \
+	tests/docs/ONNX.c \
+	tests/docs/PROFILING.c \
+	tests/docs/TRAINING.c \
+	tests/docs/VARIABLES.c \
+	tests/docs/run.h \
 	tests/abi/README.md \
 	tests/abi/accepted.suppr \
 	tests/abi/libtgjit-fftw.abi.gz \

@@ -390,6 +390,16 @@ Test(schedule_verify, non_temporal_stores_are_whole_vectors)
     check_nothing_is_alive();
 }
 
+/* The last kernel but one: the last stores the result in order. */
+Test(schedule_verify, windows_are_columns_through_a_table)
+{
+    REJECTED("offsets of B are not looked up", "few_filters", 3,
+             s->matmul.packs_b = true);
+    REJECTED("offsets of B are not looked up", "few_filters", 3,
+             s->matmul.calls_function = true);
+    check_nothing_is_alive();
+}
+
 /* The first inst that is hoisted, or is not, of a kind. */
 static uint32_t find_hoisted(const tgi_schedule *s, int kind, bool is_hoisted)
 {

@@ -5,8 +5,8 @@
  * channels. Windows are read in place, through an offset table (loops.h).
  *
  * The rows of the micro-kernel lie along the last outer axis but one: the last
- * spatial axis, or examples if these are more. Filters (B) are dense; if they
- * are large and reused, they are packed first.
+ * spatial axis, or examples if it is short and they are not fewer. Filters (B)
+ * are dense; if they are large and reused, they are packed first.
  *
  * Filters that fill less than half of a vector change places with the last
  * spatial axis: they are the rows, windows (B) the columns. For this, the pad
@@ -55,7 +55,7 @@ static bool has_rows_of_examples(const tgi_fuse_state *s, const conv *c)
         return false;
     const tgi_dim last = tgi_fuse_extent(s, c->node, c->rank - 2);
     return tgi_dim_is_known(last) && last < MIN_SPATIAL_ROWS &&
-           (!tgi_dim_is_known(examples) || examples > last);
+           (!tgi_dim_is_known(examples) || examples >= last);
 }
 
 static void add_outer_axis(const tgi_fuse_state *s, conv *c, int axis)

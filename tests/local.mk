@@ -882,6 +882,8 @@ EXTRA_DIST += \
 	tests/golden/schedule/bias_relu.txt \
 	tests/golden/schedule/black_scholes.txt \
 	tests/golden/schedule/chain.txt \
+	tests/golden/schedule/depthwise.txt \
+	tests/golden/schedule/few_filters.txt \
 	tests/golden/schedule/layer_norm.txt \
 	tests/golden/schedule/matmul.txt \
 	tests/golden/schedule/max_columns.txt \

@@ -2,8 +2,8 @@
 /*
  * test_ops_limits.c - functions composed of several operations, at the limits
  * of their arguments: diagonals and zero points whose differences overflow,
- * ranges of halves and beyond a dtype, zeros of both signs, and convolutions
- * whose channels are unknown while tracing.
+ * ranges of halves and beyond a dtype, zeros of both signs, convolutions whose
+ * channels are unknown while tracing, and gradients of reversals of nothing.
  */
 #include "support/modes.h"
 
@@ -242,4 +242,47 @@ static void check_depthwise(session *s)
 Test(ops_limits, depthwise_gradients_have_the_same_bits_if_channels_are_unknown)
 {
     in_modes(check_depthwise);
+}
+
+/* -- Reversals ------------------------------------------------------------- */
+
+static void reversed_products(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value y = tg_cumprod_with(in[0], 1, TG_CUMULATIVE_REVERSE);
+    tg_value z = tg_reverse(in[0], TG_AXES(1));
+    tg_return(t, tg_gradient(y, in[0]), tg_gradient(tg_mul(z, y), in[0]));
+}
+
+/* Calls with three rows of `n` ones each; a product is 1. */
+static void check_reversed_products(session *s, tg_function *f, int64_t n)
+{
+    tg_tensor *x = tg_tensor_create(s->ctx, TG_F64, TG_DIMS(3, n), tg_ones());
+    tg_tensor *y = NULL, *z = NULL;
+    check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&y, &z)));
+    cr_assert_eq(tg_tensor_count(y), 3 * n);
+    for (int64_t i = 0; i < 3 * n; i++) {
+        const double products = (double)(i % n + 1); /* that have element i */
+        cr_expect_eq(tg_tensor_f64(y)[i], products);
+        cr_expect_eq(tg_tensor_f64(z)[i], products + 1);
+    }
+    tg_tensor_release(x);
+    tg_tensor_release(y);
+    tg_tensor_release(z);
+}
+
+static void check_empty_reversals(session *s)
+{
+    static const int64_t extents[] = {0, 3, 1, 0};
+    for (tg_policy policy = TG_EXACT; policy <= TG_RELAXED; policy++) {
+        tg_function *f = create(s, reversed_products, NULL, policy);
+        for (int i = 0; i < 4; i++)
+            check_reversed_products(s, f, extents[i]);
+        tg_function_release(f);
+    }
+}
+
+Test(ops_limits, gradients_of_reversals_of_nothing_are_empty)
+{
+    in_modes(check_empty_reversals);
 }

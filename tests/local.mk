@@ -72,6 +72,7 @@ unit_tests = \
 	tests/api/test_nesting \
 	tests/api/test_npy \
 	tests/api/test_ops_arrange \
+	tests/api/test_ops_limits \
 	tests/api/test_ops_statistics \
 	tests/api/test_optimiser \
 	tests/api/test_ops_detection \

@@ -72,6 +72,7 @@ unit_tests = \
 	tests/api/test_nesting \
 	tests/api/test_npy \
 	tests/api/test_ops_arrange \
+	tests/api/test_ops_limits \
 	tests/api/test_ops_statistics \
 	tests/api/test_optimiser \
 	tests/api/test_ops_detection \
@@ -882,6 +883,8 @@ EXTRA_DIST += \
 	tests/golden/schedule/bias_relu.txt \
 	tests/golden/schedule/black_scholes.txt \
 	tests/golden/schedule/chain.txt \
+	tests/golden/schedule/depthwise.txt \
+	tests/golden/schedule/few_filters.txt \
 	tests/golden/schedule/layer_norm.txt \
 	tests/golden/schedule/matmul.txt \
 	tests/golden/schedule/max_columns.txt \

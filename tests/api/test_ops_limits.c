@@ -251,21 +251,25 @@ static void reversed_products(tg_trace *t, const tg_value *in, void *user)
     (void)user;
     tg_value y = tg_cumprod_with(in[0], 1, TG_CUMULATIVE_REVERSE);
     tg_value z = tg_reverse(in[0], TG_AXES(1));
-    tg_return(t, tg_gradient(y, in[0]), tg_gradient(tg_mul(z, y), in[0]));
+    tg_value first = tg_gradient(tg_mul(z, z), in[0]);
+    tg_return(t, tg_gradient(y, in[0]), tg_gradient(tg_mul(z, y), in[0]),
+              tg_gradient(first, in[0]));
 }
 
 /* Calls with three rows of `n` ones each; a product is 1. */
 static void check_reversed_products(session *s, tg_function *f, int64_t n)
 {
     tg_tensor *x = tg_tensor_create(s->ctx, TG_F64, TG_DIMS(3, n), tg_ones());
-    tg_tensor *y = NULL, *z = NULL;
-    check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&y, &z)));
+    tg_tensor *y = NULL, *z = NULL, *second = NULL;
+    check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&y, &z, &second)));
     cr_assert_eq(tg_tensor_count(y), 3 * n);
     for (int64_t i = 0; i < 3 * n; i++) {
         const double products = (double)(i % n + 1); /* that have element i */
         cr_expect_eq(tg_tensor_f64(y)[i], products);
         cr_expect_eq(tg_tensor_f64(z)[i], products + 1);
+        cr_expect_eq(tg_tensor_f64(second)[i], 2.0);
     }
+    tg_tensor_release(second);
     tg_tensor_release(x);
     tg_tensor_release(y);
     tg_tensor_release(z);

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: MIT
 #
-# docs/ - installed unchanged.
+# docs/ - installed unchanged, in the folders of the source tree, so that links
+# lead to the same files.
 
 dist_doc_DATA += \
 	CONTRIBUTING.md \
 	SECURITY.md \
 	README.md \
+	CITATION.cff
+
+pagesdir = $(docdir)/docs
+dist_pages_DATA = \
 	docs/AHEAD_OF_TIME.md \
 	docs/ARCHITECTURE.md \
 	docs/CACHE.md \
@@ -19,6 +24,7 @@ dist_doc_DATA += \
 	docs/FROM_TENSORFLOW.md \
 	docs/GLOSSARY.md \
 	docs/GRADIENTS.md \
+	docs/INSTALL.md \
 	docs/LINEAR_ALGEBRA.md \
 	docs/NUMERICS.md \
 	docs/ONNX.md \
@@ -31,7 +37,8 @@ dist_doc_DATA += \
 	docs/STYLE.md \
 	docs/TRAINING.md \
 	docs/TUTORIAL.md \
-	docs/VARIABLES.md
+	docs/VARIABLES.md \
+	docs/speed.svg
 
 dist_man_MANS = \
 	docs/man/tgjit-bench.1 \
@@ -110,16 +117,14 @@ update-cookbook: $(recipes) update-pasted
 # tests/scripts/check-performance-doc.sh compares the two.
 EXTRA_DIST += docs/performance_doc.sh
 .PHONY: update-performance-doc
-update-performance-doc: bench/tgjit-bench
+update-performance-doc: bench/tgjit-bench update-speed-picture
 	$(top_srcdir)/docs/performance_doc.sh bench/tgjit-bench \
 		$(top_srcdir)/bench/results >performance-doc.tmp
 	cp performance-doc.tmp $(top_srcdir)/docs/PERFORMANCE.md
 	rm -f performance-doc.tmp
 
 # Draws docs/speed.svg, the picture of README.md, from a result file.
-EXTRA_DIST += \
-	docs/speed.svg \
-	docs/speed_picture.awk
+EXTRA_DIST += docs/speed_picture.awk
 speed_results = $(top_srcdir)/bench/results/zen5.json
 .PHONY: update-speed-picture
 update-speed-picture:

@@ -2,17 +2,21 @@
 #
 # paste_examples.awk - prints a page of docs/ with the programs it shows. A line
 # that ends with a link to ../examples/NAME.c names a program; the next block
-# ```c becomes its text without head and includes, up to a ruler "Plain C" if it
-# has one; the next block ```text becomes its expected output. The page is read in docs/ of the source tree:
+# ```c becomes its text, the next block ```text its expected output. Of the
+# tutorial, whose readers save it as a file, the text is whole but for the licence;
+# else it has no head and includes, and ends at a ruler "Plain C". The page is read
+# in docs/ of the source tree:
 #
 #     awk -v docs=DIR -f paste_examples.awk PAGE.md
 
-function paste(file, begins,    line, on, status, blank)
+function paste(file, begins, is_file,    line, on, status, blank)
 {
     on = !begins
     while ((status = (getline line <file)) > 0) {
         if (begins && line ~ /^\/\* -- Plain C -/)
             break
+        if (is_file)
+            sub(/^#include "\.\.\//, "#include \"", line)
         if (on == 1 && !(begins && line == ""))
             on = 2
         if (on == 2 && line == "") {
@@ -39,7 +43,10 @@ function paste(file, begins,    line, on, status, blank)
     sub(/\.c\)$/, "", name)
 }
 /^```c$/ && name {
-    paste(name ".c", "^#include \"(\\.\\./check|compare)\\.h\"$")
+    if (name ~ /\/tutorial\//)
+        paste(name ".c", "^/\\* SPDX", 1)
+    else
+        paste(name ".c", "^#include \"(\\.\\./check|compare)\\.h\"$")
     skips = 1
 }
 /^```text$/ && name {

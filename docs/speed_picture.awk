@@ -21,11 +21,13 @@ function add_case(key, title)
     titles[key] = title
 }
 
-function add_peer(key, title, colour)
+# The colours on a light and on a dark page.
+function add_peer(key, title, colour, dark)
 {
     peers[++n_peers] = key
     peer_titles[key] = title
-    colours[key] = colour
+    colours[n_peers] = colour
+    dark_colours[n_peers] = dark
 }
 
 BEGIN {
@@ -39,10 +41,10 @@ BEGIN {
     add_case("train/mlp", "MLP, training step")
     add_case("train/logistic", "logistic regression, step")
     add_case("cnn_train/32", "CNN, training step")
-    add_peer("c", "plain C (gcc -O3 -ffast-math)", "#6b7280")
-    add_peer("jax", "JAX (XLA)", "#b45309")
-    add_peer("torch.compile", "torch.compile", "#dc2626")
-    add_peer("onnxruntime", "ONNX Runtime", "#2563eb")
+    add_peer("c", "plain C (gcc -O3 -ffast-math)", "#6b7280", "#9ca3af")
+    add_peer("jax", "JAX (XLA)", "#b45309", "#f59e0b")
+    add_peer("torch.compile", "torch.compile", "#dc2626", "#f87171")
+    add_peer("onnxruntime", "ONNX Runtime", "#2563eb", "#60a5fa")
 }
 
 /^    "(label|cpu)": / {
@@ -72,28 +74,38 @@ END {
     printf "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"760\" " \
         "height=\"%d\" viewBox=\"0 0 760 %d\">\n", bottom + 40, bottom + 40
     print "<style>text { font: 12px system-ui, sans-serif; fill: #1f2937 }"
-    print ".small { font-size: 11px; fill: #4b5563 }</style>"
-    printf "<rect width=\"760\" height=\"%d\" fill=\"#ffffff\"/>\n", bottom + 40
+    print ".small { font-size: 11px; fill: #4b5563 }"
+    print ".page { fill: #ffffff } .grid { stroke: #e5e7eb }"
+    print ".one { stroke: #059669; fill: #059669 }"
+    for (i = 1; i <= n_peers; i++)
+        printf ".peer%d { fill: %s }\n", i, colours[i]
+    print "@media (prefers-color-scheme: dark) {"
+    print "text { fill: #e5e7eb } .small { fill: #9ca3af }"
+    print ".page { fill: #0d1117 } .grid { stroke: #30363d }"
+    print ".one { stroke: #34d399; fill: #34d399 }"
+    for (i = 1; i <= n_peers; i++)
+        printf ".peer%d { fill: %s }\n", i, dark_colours[i]
+    print "}</style>"
+    printf "<rect width=\"760\" height=\"%d\" class=\"page\"/>\n", bottom + 40
 
     x = LEFT
     text_at(LEFT - 12, 22, "end", "", "time relative to libtgjit")
     for (i = 1; i <= n_peers; i++) {
-        printf "<circle cx=\"%d\" cy=\"18\" r=\"5\" fill=\"%s\"/>\n", x,
-            colours[peers[i]]
+        printf "<circle cx=\"%d\" cy=\"18\" r=\"5\" class=\"peer%d\"/>\n", x, i
         text_at(x + 9, 22, "start", "small", peer_titles[peers[i]])
-        x += 24 + 6.1 * length(peer_titles[peers[i]])
+        x += 36 + 5.4 * length(peer_titles[peers[i]])
     }
     for (tick = 1; tick <= HIGH; tick *= 2) {
         printf "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" " \
-            "stroke=\"%s\"/>\n", x_of(tick), TOP - 14, x_of(tick), bottom,
-            tick == 1 ? "#059669" : "#e5e7eb"
+            "class=\"%s\"/>\n", x_of(tick), TOP - 14, x_of(tick), bottom,
+            tick == 1 ? "one" : "grid"
         text_at(x_of(tick), TOP - 20, "middle", "small",
             tick == 1 ? "libtgjit" : tick "x")
     }
     for (i = 1; i <= n_shown; i++) {
         y = TOP + (i - 0.5) * ROW
         text_at(LEFT - 12, y + 4, "end", "", titles[shown[i]])
-        printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"#059669\"/>\n",
+        printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" class=\"one\"/>\n",
             x_of(1), y
         for (k = n_peers; k >= 1; k--) {
             name = shown[i] "/" peers[k] "/threads:1"
@@ -101,13 +113,16 @@ END {
                 continue
             ratio = best[name] / best[shown[i] "/jit/threads:1"]
             far = ratio > HIGH
-            printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" fill=\"%s\" " \
+            printf "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"5\" class=\"peer%d\" " \
                 "fill-opacity=\"0.85\"><title>%s: %.2f</title></circle>\n",
                 x_of(far ? HIGH : ratio < LOW ? LOW : ratio), y,
-                colours[peers[k]], peer_titles[peers[k]], ratio
+                k, peer_titles[peers[k]], ratio
             if (far)
                 text_at(x_of(HIGH) + 8, y + 4, "start", "small",
                     sprintf("%.0fx", ratio))
+            if (ratio < LOW)
+                text_at(x_of(LOW) + 8, y + 4, "start", "small",
+                    sprintf("%.1fx", ratio))
         }
     }
     text_at(LEFT - 12, bottom + 24, "end", "small", "one thread, best of all " \

@@ -214,8 +214,10 @@ EXTRA_DIST += $(example_tests)
 examplesdir = $(docdir)/examples
 EXTRA_DIST += \
 	examples/Makefile.installed \
+	examples/README.md \
 	examples/build_systems/CMakeLists.txt \
 	examples/build_systems/hello.c \
+	examples/build_systems/hello_cxx.cpp \
 	examples/build_systems/meson.build
 installed_examples = \
 	cd $(srcdir)/examples && \
@@ -242,7 +244,8 @@ endif
 installcheck-local:
 	PKG_CONFIG_PATH="$(DESTDIR)$(pkgconfigdir):$$PKG_CONFIG_PATH" \
 	LD_LIBRARY_PATH="$(DESTDIR)$(libdir):$$LD_LIBRARY_PATH" \
-	examples="$(DESTDIR)$(examplesdir)" \
+	examples="$(DESTDIR)$(examplesdir)" docs="$(DESTDIR)$(docdir)" \
+	man="$(DESTDIR)$(mandir)" \
 	module="$(strip $(installcheck_module))" \
 	    $(SHELL) $(top_srcdir)/tests/scripts/installcheck.sh
 EXTRA_DIST += tests/scripts/installcheck.sh

@@ -728,6 +728,7 @@ tests_support_warm_LDADD = libtgjit.la
 # -- Scripts -----------------------------------------------------------------
 
 script_tests = \
+	tests/scripts/check-abi.sh \
 	tests/scripts/check-architecture.sh \
 	tests/scripts/check-arguments.sh \
 	tests/scripts/check-background.sh \
@@ -769,8 +770,11 @@ script_tests = \
 	tests/scripts/check-repro.sh \
 	tests/scripts/check-schedules-doc.sh \
 	tests/scripts/check-smpi.sh \
+	tests/scripts/check-spelling.sh \
 	tests/scripts/check-tgjit-run.sh \
 	tests/scripts/check-training.sh \
+	tests/scripts/check-tutorial.sh \
+	tests/scripts/check-version.sh \
 	tests/scripts/check-warm.sh
 
 TESTS += $(script_tests)
@@ -796,8 +800,23 @@ LONG_TESTS = \
 EXTRA_DIST += \
 	$(LONG_TESTS) \
 	$(script_tests) \
+	tests/abi/README.md \
+	tests/abi/accepted.suppr \
+	tests/abi/libtgjit-fftw.abi.gz \
+	tests/abi/libtgjit-fftw.symbols \
+	tests/abi/libtgjit-lapack.abi.gz \
+	tests/abi/libtgjit-lapack.symbols \
+	tests/abi/libtgjit-mpi.abi.gz \
+	tests/abi/libtgjit-mpi.symbols \
+	tests/abi/libtgjit-onnx.abi.gz \
+	tests/abi/libtgjit-onnx.symbols \
+	tests/abi/libtgjit.abi.gz \
+	tests/abi/libtgjit.symbols \
+	tests/words.txt \
 	tests/scripts/coverage.sh \
 	tests/scripts/fake-engine.sh \
+	tests/scripts/match_output.awk \
+	tests/scripts/prose_words.awk \
 	tests/scripts/slices.sh \
 	tests/support/api.h \
 	tests/support/building.h \
@@ -993,6 +1012,7 @@ EXPECTED_LOG_COMPILER = $(SHELL) $(top_srcdir)/tests/scripts/run-example.sh
 AM_TESTS_ENVIRONMENT = \
 	AWK='$(AWK)'; CC='$(CC)'; CXX17='$(cxx17)'; NM='$(NM)'; \
 	OBJDUMP='$(OBJDUMP)'; PACKAGE_VERSION='$(PACKAGE_VERSION)'; \
+	TGJIT_SOVERSION='$(TGJIT_SOVERSION)'; \
 	TGJIT_SANITIZE='$(TGJIT_SANITIZE)'; \
 	OPENMP_CFLAGS='$(OPENMP_CFLAGS)'; \
 	OMP_NUM_THREADS="$${OMP_NUM_THREADS-2}"; \
@@ -1000,7 +1020,7 @@ AM_TESTS_ENVIRONMENT = \
 	TGJIT_COMPILE="$${TGJIT_COMPILE-eager}"; TGJIT_VERIFY=1; \
 	MPI_NAMES='$(mpi_names)'; MPI_CFLAGS='$(MPI_CFLAGS)'; \
 	unset TGJIT_MODULE_DIR; \
-	export AWK CC CXX17 NM OBJDUMP PACKAGE_VERSION \
+	export AWK CC CXX17 NM OBJDUMP PACKAGE_VERSION TGJIT_SOVERSION \
 		TGJIT_SANITIZE OPENMP_CFLAGS OMP_NUM_THREADS TGJIT_CACHE TGJIT_COMPILE \
 		TGJIT_VERIFY MPI_NAMES MPI_CFLAGS;
 if !HAVE_LLVM
@@ -1030,6 +1050,14 @@ check-long:
 check-mutants:
 	@$(AM_TESTS_ENVIRONMENT) srcdir='$(srcdir)' MAKE='$(MAKE)' \
 		$(SHELL) $(top_srcdir)/tests/scripts/mutants.sh $(MUTANTS)
+
+# The binary interface against the last release; for a release, recorded anew
+# (needs abigail-tools).
+.PHONY: check-abi update-abi
+check-abi update-abi: $(lib_LTLIBRARIES)
+	@srcdir='$(srcdir)' NM='$(NM)' PACKAGE_VERSION='$(PACKAGE_VERSION)' \
+		$(SHELL) $(top_srcdir)/tests/scripts/check-abi.sh \
+		`test $@ = check-abi || echo --update`
 
 # Line coverage of make check (or of COVERED), in a build of its own.
 .PHONY: coverage

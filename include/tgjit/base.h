@@ -247,10 +247,10 @@ typedef void tg_log_callback(tg_log_level level, const char *component,
 /* -- Version --------------------------------------------------------------- */
 
 #define TG_VERSION_MAJOR 0
-#define TG_VERSION_MINOR 1
+#define TG_VERSION_MINOR 2
 #define TG_VERSION_PATCH 0
 
-/* Version of the loaded library, such as "0.1.0". */
+/* Version of the loaded library, such as "0.2.0". */
 TG_API const char *tg_version(void);
 
 TG_END_DECLS

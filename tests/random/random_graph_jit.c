@@ -250,13 +250,14 @@ static bool check_size(subject *of, int size)
     const tg_concrete *trace = checks ? of->trace : of->raw_trace;
     rg_outcome expected;
     rg_outcome_init(&expected);
-    /* Values of the first size are bounded by construction. */
+    /* Each value of the first size is bounded by construction, but not the
+       memory that all of them need. */
     bool is_large = size > 0 && (is_too_large(&of->raw, of->raw_trace, size) ||
                                  is_too_large(&of->native, of->trace, size));
     if (!is_large) {
         rg_run_graph(checks ? &of->native : &of->raw, trace, trace->graph, size,
                      &expected);
-        is_large = size > 0 && expected.status == TG_ERROR_OUT_OF_MEMORY;
+        is_large = expected.status == TG_ERROR_OUT_OF_MEMORY;
     }
     bool is_refused = !rg_may_end(expected.status);
     bool good = is_large || check_call(of, size, &expected);

@@ -1,11 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT
 #
-# README.md and docs/: links lead to files and headings that exist, and what
-# looks like an identifier of the library is declared in a header.
+# README.md, docs/ and the pages of folders: links lead to files and headings that
+# exist, and what looks like an identifier of the library is declared in a header.
+# Manual pages refer to pages that exist.
 
 bad=0
-pages=$(cd "$srcdir" && ls *.md docs/*.md)
+pages=$(cd "$srcdir" && ls *.md docs/*.md */README.md */*/README.md \
+    */*/*/README.md)
 
 # Headings of a page as the anchors of links.
 anchors()
@@ -34,6 +36,27 @@ for page in $pages; do
             }
         fi
     done
+done
+
+# NAME(SECTION) of the library; the pages of section 3 are written in docs/man3.
+for page in "$srcdir"/docs/man/*.[1-9]; do
+    for name in $(sed -n 's/\\-/-/g; s/^\.BR \([-a-z_]*\) (\([0-9]\)).*/\1.\2/p' \
+        "$page" | grep '^t[gj]' | sort -u); do
+        test -e "$srcdir/docs/man/$name" || test -e "docs/man3/$name" ||
+            test ! -d docs/man3 || {
+            echo "$page: there is no page $name"
+            bad=1
+        }
+    done
+done
+
+# Environment variables that the libraries read are in tgjit(7).
+for name in $(cd "$srcdir" && find src jit mpi -name '*.c' \
+    -exec grep -ho '"TGJIT_[A-Z_]*"' {} + | tr -d '"' | sort -u); do
+    grep -q -e "^\.BR* $name\$" "$srcdir/docs/man/tgjit.7" || {
+        echo "docs/man/tgjit.7: $name is missing"
+        bad=1
+    }
 done
 
 # Names in headers, and names that their macros declare.

@@ -3,7 +3,7 @@
 #
 # Pages show the programs of examples/ as they are, with their output, and all
 # of them: those of from_tensorflow, each with fewer than 60 lines, of tutorial,
-# and of cookbook.
+# and of cookbook. The picture of README.md shows the results in bench/results.
 
 bad=0
 
@@ -17,6 +17,12 @@ for page in COOKBOOK FROM_TENSORFLOW TUTORIAL; do
     fi
     rm -f check-pasted.tmp
 done
+
+${AWK:-awk} -f "$srcdir/docs/speed_picture.awk" "$srcdir/bench/results/zen5.json" |
+    cmp -s - "$srcdir/docs/speed.svg" || {
+    echo "docs/speed.svg is out of date: make update-speed-picture"
+    bad=1
+}
 
 # all FOLDER PAGE
 all()

@@ -19,27 +19,5 @@ if test $status != 0; then
     exit 1
 fi
 
-${AWK:-awk} -v name="$name" '
-    NR == FNR {
-        want[++n_want] = $0
-        next
-    }
-    {
-        pattern = want[++n]
-        gsub(/[][\\.^$*+?(){}|]/, "\\\\&", pattern)
-        gsub(/\\\.\\\.\\\./, ".*", pattern)
-        if (n > n_want || $0 !~ "^" pattern "$") {
-            printf "examples/%s, line %d\n", name, n
-            printf "  expected: %s\n", (n > n_want) ? "(the end)" : want[n]
-            printf "  printed:  %s\n", $0
-            bad = 1
-            exit
-        }
-    }
-    END {
-        if (!bad && n < n_want) {
-            printf "examples/%s ends after line %d of %d\n", name, n, n_want
-            bad = 1
-        }
-        exit bad
-    }' "$expected" "$out"
+${AWK:-awk} -v name="examples/$name" -f "$srcdir/tests/scripts/match_output.awk" \
+    "$expected" "$out"

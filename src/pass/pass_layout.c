@@ -142,16 +142,6 @@ static bool is_pool(const tgi_graph *graph, const tgi_node *node)
     return axes->mask == (((uint64_t)1 << n) - 1) << rank;
 }
 
-static bool is_member(const tgi_graph *graph, tgi_ref ref)
-{
-    const tgi_node *node = tgi_graph_node(graph, ref);
-    if (rank_of(graph, ref) < 2)
-        return false;
-    return tgi_op_is_elementwise(node->op) || node->op == TGI_OP_SLICE ||
-           node->op == TGI_OP_PAD || node->op == TGI_OP_CONCAT ||
-           is_pool(graph, node);
-}
-
 /* The operands of a member that have its rank. */
 typedef struct operands {
     uint32_t n;
@@ -165,6 +155,23 @@ static operands operands_of(const tgi_graph *graph, const tgi_node *member)
     if (is_pool(graph, member))
         return (operands){1, tgi_graph_node(graph, member->inputs[0])->inputs};
     return (operands){member->n_inputs, member->inputs};
+}
+
+/* The first axis of an unbounded stack stays where it is. */
+static bool is_member(const tgi_graph *graph, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(graph, ref);
+    if (rank_of(graph, ref) < 2 ||
+        tgi_shape_is_unbounded(tgi_graph_shape(graph, ref)) ||
+        (!tgi_op_is_elementwise(node->op) && node->op != TGI_OP_SLICE &&
+         node->op != TGI_OP_PAD && node->op != TGI_OP_CONCAT &&
+         !is_pool(graph, node)))
+        return false;
+    const operands in = operands_of(graph, node);
+    for (uint32_t i = 0; i < in.n; i++)
+        if (tgi_shape_is_unbounded(tgi_graph_shape(graph, in.ref[i])))
+            return false;
+    return true;
 }
 
 /* The first node of the region of a member. */

@@ -94,12 +94,15 @@ static inline bool backend_is_engine(backend which)
     return which >= BACKEND_NUMPY;
 }
 
-/* Back ends with the same team share threads and caches: OpenMP's, those of
-   OpenBLAS, and those of each engine. */
-static inline int backend_team(backend which)
+/* Back ends with the same team share threads and caches: those of the library,
+   of OpenBLAS, and of each engine; all others are OpenMP's. By a back end that
+   has it. */
+static inline backend backend_team(backend which)
 {
-    return which == BACKEND_OPENBLAS || backend_is_engine(which) ? (int)which
-                                                                 : 0;
+    if (backend_is_library(which))
+        return BACKEND_JIT;
+    return which == BACKEND_OPENBLAS || backend_is_engine(which) ? which
+                                                                 : BACKEND_C;
 }
 
 /* False, with the reason, if this build or machine lacks it. */

@@ -229,12 +229,13 @@ static void print_labels(FILE *out, const chart *c, const place *ends)
     }
 }
 
-static void print_chart(FILE *out, const results *r, const chart *c)
+/* Prints nothing and returns false if there are no rows of the chart. */
+static bool print_chart(FILE *out, const results *r, const chart *c)
 {
     const scale s = scale_of(r, c);
     place ends[MAX_CURVES] = {{0, 0}};
     if (s.is_empty)
-        return;
+        return false;
     fprintf(out,
             "<h3>%s</h3>\n<div class=\"chart\"><svg viewBox=\"0 0 %d %d\" "
             "width=\"%d\" role=\"img\">\n",
@@ -246,6 +247,7 @@ static void print_chart(FILE *out, const results *r, const chart *c)
     }
     print_labels(out, c, ends);
     fputs("</svg></div>\n", out);
+    return true;
 }
 
 void html_curves(FILE *out, const results *r)
@@ -254,6 +256,10 @@ void html_curves(FILE *out, const results *r)
           "data no longer fits a cache. Threads pay off from some thousand "
           "elements on. Tracing and compiling should be linear.</p>\n",
           out);
+    bool is_empty = true;
     for (size_t i = 0; i < sizeof(charts) / sizeof(*charts); i++)
-        print_chart(out, r, &charts[i]);
+        if (print_chart(out, r, &charts[i]))
+            is_empty = false;
+    if (is_empty)
+        fputs("<p>The results contain no rows of the cases growth_*.</p>\n", out);
 }

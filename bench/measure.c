@@ -64,20 +64,33 @@ static int64_t iterations_for(row *r, double min_time)
 
 /* -- Rounds ---------------------------------------------------------------- */
 
+/* Nanoseconds for which idle threads of a team spin before they sleep, at most;
+   engines are stopped between their turns. */
+static long spin_ns(backend team)
+{
+    if (backend_is_engine(team))
+        return 0;
+    return team == BACKEND_OPENBLAS ? 30000000
+           : team == BACKEND_C      ? 10000000 /* measured: libgomp 4 ms */
+                                    : 1000000;
+}
+
 /*
- * Idle threads of a team spin for a while before they sleep. When the next row
- * has another team, waits until the spinning ones sleep (engines are stopped
- * between their turns), then warms up the others and the caches.
+ * When the next row has another team, waits until the spinning threads sleep,
+ * then warms up the others and the caches. Else the threads of the row would
+ * share CPUs with those that spin: the first call on two threads took 4 ms, a
+ * time slice, longer.
  */
 static void switch_team(row *r)
 {
-    static int last;
-    const struct timespec spin_time = {.tv_nsec = 30000000};
-    const int team = backend_team(r->which);
+    static backend last = N_BACKENDS;
+    const backend team = backend_team(r->which);
     if (team == last)
         return;
-    if (r->threads > 1 && !backend_is_engine((backend)last))
+    if (r->threads > 1 && last != N_BACKENDS) {
+        const struct timespec spin_time = {.tv_nsec = spin_ns(last)};
         nanosleep(&spin_time, NULL);
+    }
     last = team;
     /* A cache that holds most of the data fills over several iterations. */
     repeat(r, r->iterations ? (r->iterations + 1) / 2 : 1);

@@ -33,7 +33,7 @@ static const char usage[] =
     "\n"
     "Prints one line per case, with the time of compiled code, the speed-up\n"
     "over the interpreter, the ratios to plain C and to the fastest library,\n"
-    "and the share of what this machine can do.\n"
+    "and the share of this machine's peak rate.\n"
     "\n"
     "Options (defaults in parentheses):\n"
     "  --all              measure every row, and print all of them\n"

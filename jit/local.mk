@@ -78,6 +78,7 @@ libtgjit_core_la_SOURCES += \
 	jit/schedule/choose.h \
 	jit/schedule/choose_epilogue.c \
 	jit/schedule/choose_fission.c \
+	jit/schedule/choose_interchange.c \
 	jit/schedule/choose_lanes.c \
 	jit/schedule/choose_matmul.c \
 	jit/schedule/choose_micro_kernel.c \
@@ -95,6 +96,7 @@ libtgjit_core_la_SOURCES += \
 	jit/schedule/schedule_verify.c \
 	jit/schedule/verify.h \
 	jit/schedule/verify_facts.c \
+	jit/schedule/verify_interchange.c \
 	jit/schedule/verify_matmul.c \
 	jit/schedule/verify_nest.c \
 	jit/schedule/verify_reduce.c \
@@ -388,6 +390,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/loops/llvm_fission.h \
 	jit/llvm/loops/llvm_fission_function.c \
 	jit/llvm/loops/llvm_fission_loop.c \
+	jit/llvm/loops/llvm_interchange.c \
+	jit/llvm/loops/llvm_interchange.h \
 	jit/llvm/loops/llvm_non_temporal.c \
 	jit/llvm/loops/llvm_non_temporal.h \
 	jit/llvm/loops/llvm_phases.c \

@@ -72,6 +72,7 @@ unit_tests = \
 	tests/api/test_nesting \
 	tests/api/test_npy \
 	tests/api/test_ops_arrange \
+	tests/api/test_ops_limits \
 	tests/api/test_ops_statistics \
 	tests/api/test_optimiser \
 	tests/api/test_ops_detection \
@@ -736,6 +737,7 @@ script_tests = \
 	tests/scripts/check-bench-page.sh \
 	tests/scripts/check-cache.sh \
 	tests/scripts/check-conv.sh \
+	tests/scripts/check-doc-blocks.sh \
 	tests/scripts/check-docs.sh \
 	tests/scripts/check-export.sh \
 	tests/scripts/check-exports.sh \
@@ -800,6 +802,16 @@ LONG_TESTS = \
 EXTRA_DIST += \
 	$(LONG_TESTS) \
 	$(script_tests) \
+	tests/docs/AHEAD_OF_TIME.c \
+	tests/docs/DATASETS.c \
+	tests/docs/DEBUGGING.c \
+	tests/docs/FILES.c \
+	tests/docs/GRADIENTS.c \
+	tests/docs/ONNX.c \
+	tests/docs/PROFILING.c \
+	tests/docs/TRAINING.c \
+	tests/docs/VARIABLES.c \
+	tests/docs/run.h \
 	tests/abi/README.md \
 	tests/abi/accepted.suppr \
 	tests/abi/libtgjit-fftw.abi.gz \
@@ -872,6 +884,8 @@ EXTRA_DIST += \
 	tests/golden/schedule/bias_relu.txt \
 	tests/golden/schedule/black_scholes.txt \
 	tests/golden/schedule/chain.txt \
+	tests/golden/schedule/depthwise.txt \
+	tests/golden/schedule/few_filters.txt \
 	tests/golden/schedule/layer_norm.txt \
 	tests/golden/schedule/matmul.txt \
 	tests/golden/schedule/max_columns.txt \

@@ -13,7 +13,7 @@
 
 TG_BEGIN_DECLS
 
-/* What could not be measured is 0. */
+/* A member that could not be measured is 0. */
 typedef struct tg_calibration {
     size_t struct_bytes; /* sizeof(tg_calibration) */
 

@@ -148,8 +148,8 @@ TG_API TG_MUST_CHECK tg_status tg_bound_set(tg_bound *bound, size_t arg,
  * Makes the tensor argument `arg`. It has the dtype and rank of the argument
  * but may have other extents, as the last batch of an epoch. The bound call
  * retains it. The next tg_run prepares the call for the new extents, and fails
- * if the function rejects them; it keeps what it has prepared for the last 16
- * sets of extents, so that returning to one allocates nothing. Where the shape
+ * if the function rejects them. The last 16 sets of extents stay prepared, so
+ * that returning to one allocates nothing. Where the shape
  * of a result depends on them, the run writes to another tensor: see
  * tg_bound_result.
  */

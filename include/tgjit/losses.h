@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * losses.h - what training minimises. tg_softmax_cross_entropy (ops_nn.h) and
+ * losses.h - loss functions. tg_softmax_cross_entropy (ops_nn.h) and
  * tg_sigmoid_cross_entropy return one loss per row or element, for weighting
  * and masking; tg_mean(loss, TG_ALL_AXES) reduces them. The other losses are
  * scalars.

@@ -88,8 +88,8 @@ TG_API size_t tg_mpi_bucket_bytes(const tg_mpi *mpi);
 /*
  * Returns `status`. If it is an error, first tells all other ranks, whose
  * current or next collective fails with the message of this rank; on a thread
- * that must not call MPI it tells nobody. For a status
- * that not all ranks get, such as that of every tg_call with collectives:
+ * that must not call MPI, other ranks are not told. For a status that not all
+ * ranks get, such as that of every tg_call with collectives:
  *
  *     if (tg_mpi_report(mpi, tg_call(step, TG_ARGS(x), TG_RESULTS(&loss))))
  */

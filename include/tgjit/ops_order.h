@@ -50,7 +50,8 @@ typedef struct tg_unique_results {
                          may exceed max_count */
 } tg_unique_results;
 
-/* The different elements of x. NaNs count as equal, and so do -0 and +0. */
+/* The different elements of x. NaNs count as equal, and so do -0 and +0: the
+   first of them in x is kept. */
 TG_API tg_unique_results tg_unique_at(tg_operand x, int64_t max_count,
                                       tg_site site);
 

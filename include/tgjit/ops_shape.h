@@ -92,8 +92,9 @@ TG_API tg_value tg_space_to_depth_at(tg_operand x, int64_t block,
 
 /* -- Constants with a pattern ---------------------------------------------- */
 
-/* start, start + step, … before stop: element i is start + i * step. Integer
-   dtypes need integral numbers. */
+/* start, start + step, … before stop: element i is start + i * step, for halves
+   rounded once. Integer dtypes need integral numbers. The dtype must be able to
+   hold start, step and the last element. */
 TG_API tg_value tg_arange_at(tg_dtype dtype, double start, double stop,
                              double step, tg_site site);
 

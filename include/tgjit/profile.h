@@ -50,7 +50,7 @@ tg_profile_start(const tg_profile_options *options);
  */
 TG_API tg_status tg_profile_stop(void);
 
-/* Discards what has been recorded, and frees its memory. A running profile goes
+/* Discards the recorded data and frees its memory. A running profile goes
    on, empty. */
 TG_API void tg_profile_clear(void);
 

@@ -169,6 +169,7 @@ static void put_schedule(tgi_strbuf *key, const tgi_schedule *s)
         put(key, s->insts[i].part);
         put(key, s->insts[i].slot);
         put(key, s->insts[i].is_function);
+        put(key, s->insts[i].is_hoisted);
     }
     if (s->matmul.mr)
         put_matmul(key, &s->matmul);

@@ -28,13 +28,16 @@ tgi_dim tgi_fuse_n_elements(tgi_fuse_state *s, tgi_ref ref)
     return count;
 }
 
-void tgi_fuse_dense_strides(tgi_fuse_state *s, tgi_ref ref,
-                            tgi_dim *out_strides)
+void tgi_fuse_strides(tgi_fuse_state *s, tgi_ref ref, tgi_dim *out_strides)
 {
+    const int rank = tgi_fuse_rank(s, ref);
     tgi_dim stride = 1;
-    for (int axis = tgi_fuse_rank(s, ref) - 1; axis >= 0; axis--) {
+    for (int i = rank - 1; i >= 0; i--) {
+        int axis = i;
+        if (s->values[ref].swaps_last && i >= rank - 2)
+            axis = 2 * rank - 3 - i;
         out_strides[axis] = stride;
-        if (axis > 0) /* the first may be unbounded */
+        if (i > 0) /* the first may be unbounded */
             stride =
                 tgi_dim_mul(s->dims, stride, tgi_fuse_extent(s, ref, axis));
     }

@@ -26,8 +26,7 @@ tgi_buffer_id tgi_fuse_carried_buffer(const tgi_fuse_state *s, tgi_ref loop,
 
 /* Elements of a node (of an unbounded stack: of a slice). */
 tgi_dim tgi_fuse_n_elements(tgi_fuse_state *s, tgi_ref ref);
-/* Strides of its dense form (TG_MAX_RANK of them). */
-void tgi_fuse_dense_strides(tgi_fuse_state *s, tgi_ref ref,
-                            tgi_dim *out_strides);
+/* Strides of its buffer (TG_MAX_RANK of them), which is dense. */
+void tgi_fuse_strides(tgi_fuse_state *s, tgi_ref ref, tgi_dim *out_strides);
 
 #endif /* TGI_FUSE_BUFFER_H */

@@ -5,8 +5,14 @@
  * channels. Windows are read in place, through an offset table (loops.h).
  *
  * The rows of the micro-kernel lie along the last outer axis but one: the last
- * spatial axis, or examples if these are more. Filters (B) are dense; if they
- * are large and reused, they are packed first.
+ * spatial axis, or examples if it is short and they are not fewer. Filters (B)
+ * are dense; if they are large and reused, they are packed first.
+ *
+ * Filters that fill less than half of a vector change places with the last
+ * spatial axis: they are the rows, windows (B) the columns. For this, the pad
+ * that is the operand, and the result, are stored with their last two axes
+ * swapped, so that neighbouring windows are neighbours in memory. The products
+ * and their order are the same.
  */
 #include "base/error.h"
 #include "fuse/fuse_buffer.h"
@@ -21,7 +27,9 @@ enum {
     MAX_UNPACKED_BYTES = 128 << 10,
     MIN_PACK_WINDOWS = 128,
     MIN_MEMO_WINDOWS = 4, /* the same for panels that are memoised */
-    MIN_MEMO_ELEMENTS = 4096
+    MIN_MEMO_ELEMENTS = 4096,
+    /* Windows that an element is in, if it pays to swap its axes. */
+    MIN_SWAPPED_WINDOWS = 4
 };
 
 typedef struct conv {
@@ -33,15 +41,21 @@ typedef struct conv {
     int32_t inner_axis[TG_MAX_RANK]; /* by spatial axis, then of channels */
 } conv;
 
+/* True if filters are the rows, and the last spatial axis the columns. */
+static bool has_rows_of_filters(const tgi_fuse_state *s, const conv *c)
+{
+    return s->values[c->node].swaps_last;
+}
+
 /* True if examples are the rows of micro-kernels. */
 static bool has_rows_of_examples(const tgi_fuse_state *s, const conv *c)
 {
     const tgi_dim examples = tgi_fuse_extent(s, c->node, c->n_batch);
-    if (c->n_spatial == 0)
+    if (c->n_spatial == 0 || has_rows_of_filters(s, c))
         return false;
     const tgi_dim last = tgi_fuse_extent(s, c->node, c->rank - 2);
     return tgi_dim_is_known(last) && last < MIN_SPATIAL_ROWS &&
-           (!tgi_dim_is_known(examples) || examples > last);
+           (!tgi_dim_is_known(examples) || examples >= last);
 }
 
 static void add_outer_axis(const tgi_fuse_state *s, conv *c, int axis)
@@ -56,12 +70,15 @@ static void find_loops(const tgi_fuse_state *s, conv *c)
 {
     const int example = c->n_batch;
     const bool is_late = has_rows_of_examples(s, c);
-    for (int axis = 0; axis < c->rank - 1; axis++)
+    const bool is_swapped = has_rows_of_filters(s, c);
+    for (int axis = 0; axis < c->rank - 1 - is_swapped; axis++)
         if (!is_late || axis != example)
             add_outer_axis(s, c, axis);
     if (is_late)
         add_outer_axis(s, c, example);
     add_outer_axis(s, c, c->rank - 1);
+    if (is_swapped)
+        add_outer_axis(s, c, c->rank - 2);
     tgi_domain_ensure_lanes(&c->outer);
     for (int i = 0; i <= c->n_spatial; i++) {
         const tgi_dim extent = tgi_fuse_extent(s, c->w, c->n_batch + i);
@@ -212,6 +229,28 @@ static conv conv_of(const tgi_fuse_state *s, tgi_ref ref)
     return c;
 }
 
+bool tgi_fuse_suits_rows_of_filters(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const conv c = conv_of(s, ref);
+    const int64_t bytes = tgi_dtype_bytes((tg_dtype)tgi_fuse_dtype(s, ref));
+    const tgi_dim filters = tgi_fuse_extent(s, ref, c.rank - 1);
+    if (c.n_spatial == 0 || bytes < 4 || !tgi_dim_is_known(filters) ||
+        2 * filters > TGI_PANEL_ROW_BYTES / bytes ||
+        c.attr->stride[c.n_spatial - 1] != 1)
+        return false;
+    const tgi_dim columns = tgi_fuse_extent(s, ref, c.rank - 2);
+    int64_t n_windows = 1; /* unknown extents count as large */
+    for (int i = 0; i < c.n_spatial; i++) {
+        const tgi_dim extent = tgi_fuse_extent(s, c.w, c.n_batch + i);
+        n_windows *= tgi_dim_is_known(extent) && extent < MIN_SWAPPED_WINDOWS
+                         ? extent
+                         : MIN_SWAPPED_WINDOWS;
+    }
+    return n_windows >= MIN_SWAPPED_WINDOWS &&
+           (!tgi_dim_is_known(columns) ||
+            columns >= TGI_PANEL_ROW_BYTES / bytes);
+}
+
 bool tgi_fuse_memoises_filters(const tgi_fuse_state *s, tgi_ref ref)
 {
     const conv c = conv_of(s, ref);
@@ -221,17 +260,19 @@ bool tgi_fuse_memoises_filters(const tgi_fuse_state *s, tgi_ref ref)
 tg_status tgi_fuse_add_conv(tgi_fuse_state *s, tgi_ref ref)
 {
     const conv c = conv_of(s, ref);
+    const bool is_swapped = has_rows_of_filters(s, &c);
     tgi_task task = {.kind = TGI_TASK_REDUCE,
                      .node = ref,
                      .outer = c.outer,
                      .inner = c.inner,
                      .vectors = TGI_COLUMNS,
-                     .is_permuted = has_rows_of_examples(s, &c),
-                     .late_axis = (uint8_t)c.n_batch,
+                     .is_permuted = is_swapped || has_rows_of_examples(s, &c),
+                     .late_axis =
+                         (uint8_t)(is_swapped ? c.rank - 1 : c.n_batch),
                      .value.node = c.x,
                      .reduce.op = TGI_OP_MATMUL};
     tgi_dim strides[TG_MAX_RANK];
-    tgi_fuse_dense_strides(s, ref, strides);
+    tgi_fuse_strides(s, ref, strides);
     for (int axis = 0; axis < c.rank; axis++)
         if (c.outer_axis[axis] != TGI_AXIS_NONE)
             task.target.stride[c.outer_axis[axis]].distance = strides[axis];

@@ -330,7 +330,7 @@ bool tgi_fuse_leaf_access(tgi_fuse_state *s, const tgi_expr_node *node,
                           tgi_access *out_access)
 {
     tgi_dim strides[TG_MAX_RANK];
-    tgi_fuse_dense_strides(s, node->node, strides);
+    tgi_fuse_strides(s, node->node, strides);
     *out_access = (tgi_access){0};
     for (int32_t axis = 0; axis < node->map.rank; axis++) {
         const tgi_map_axis *at = &node->map.axis[axis];

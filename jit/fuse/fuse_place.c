@@ -133,8 +133,11 @@ static bool has_loops_of(const tgi_fuse_state *s, const tgi_task *writer,
     tgi_map own;
     tgi_map_init(s, writer->node, &own);
     if (writer->is_permuted) {
+        const bool is_last = writer->late_axis == own.rank - 1;
         int32_t *late = &own.axis[writer->late_axis].axis;
-        for (int i = writer->late_axis + 1; i < own.rank - 1; i++) {
+        /* The last axis changes places with the one before it. */
+        for (int i = writer->late_axis + (is_last ? -1 : 1); i < own.rank - 1;
+             i++) {
             const int32_t axis = own.axis[i].axis;
             if (axis != TGI_AXIS_NONE && *late != TGI_AXIS_NONE) {
                 own.axis[i].axis = *late;

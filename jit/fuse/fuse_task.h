@@ -193,5 +193,8 @@ bool tgi_fuse_set_panels(tgi_fuse_state *s, tgi_task *task);
 
 /* fuse_conv.c */
 tg_status tgi_fuse_add_conv(tgi_fuse_state *s, tgi_ref ref);
+/* True if the filters of a convolution are so few that they should be the rows
+   of its micro-kernels, and windows the columns. */
+bool tgi_fuse_suits_rows_of_filters(const tgi_fuse_state *s, tgi_ref ref);
 
 #endif /* TGI_FUSE_TASK_H */

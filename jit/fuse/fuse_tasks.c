@@ -86,7 +86,7 @@ static tg_status add_part(tgi_fuse_state *s, tgi_ref node, tgi_ref value,
                      .map.is_part = true,
                      .map.is_overwrite = step != NULL};
     tgi_dim strides[TG_MAX_RANK];
-    tgi_fuse_dense_strides(s, node, strides);
+    tgi_fuse_strides(s, node, strides);
     int rank = tgi_fuse_rank(s, node);
     for (int axis = 0; axis < rank; axis++) {
         if (extent[axis] == 0)
@@ -132,7 +132,7 @@ static tg_status add_dynamic_update(tgi_fuse_state *s, tgi_ref ref)
     if (s->tasks.n == before)
         return TG_OK;
     tgi_task *task = &s->tasks.data[before];
-    tgi_fuse_dense_strides(s, ref, strides);
+    tgi_fuse_strides(s, ref, strides);
     task->target.shift =
         tgi_fuse_find_shift(s, ref, update, (tgi_shift_id){0}, 0);
     task->target.shift_stride = strides[updated];
@@ -157,7 +157,7 @@ static tg_status add_scatter(tgi_fuse_state *s, tgi_ref ref)
     indices->node = tgi_fuse_resolve(s, node->inputs[1]);
     static const tgi_dim start[TG_MAX_RANK];
     tgi_dim extent[TG_MAX_RANK], strides[TG_MAX_RANK];
-    tgi_fuse_dense_strides(s, ref, strides);
+    tgi_fuse_strides(s, ref, strides);
     int32_t axis_of[TG_MAX_RANK];
     const int rank = tgi_fuse_rank(s, ref);
     for (int axis = 0; axis < rank; axis++) {
@@ -503,7 +503,7 @@ static tg_status add_scan(tgi_fuse_state *s, tgi_ref ref)
                      .value.node = tgi_fuse_resolve(s, node->inputs[0])};
     task.scan.addend.node = tgi_fuse_resolve(s, node->inputs[1]);
     tgi_dim strides[TG_MAX_RANK];
-    tgi_fuse_dense_strides(s, ref, strides);
+    tgi_fuse_strides(s, ref, strides);
     tgi_map_init(s, ref, &task.value.map);
     for (int axis = 0; axis < tgi_fuse_rank(s, ref); axis++) {
         const tgi_dim extent = tgi_fuse_extent(s, ref, axis);
@@ -591,6 +591,13 @@ static tg_status add_other(tgi_fuse_state *s, tgi_ref ref, int kind)
     return TG_OK;
 }
 
+/* True if a value may be computed in a dense buffer that is given. */
+static bool can_have_buffer(const tgi_fuse_value *value)
+{
+    return value->class == TGI_VALUE_MATERIALISED && !value->swaps_last &&
+           tgi_buffer_id_is_none(value->buffer);
+}
+
 static tg_status add_result(tgi_fuse_state *s, size_t i)
 {
     tgi_ref ref = tgi_fuse_storage_root(s, s->graph->results.data[i]);
@@ -609,8 +616,7 @@ static tg_status add_result(tgi_fuse_state *s, size_t i)
                                        .count = tgi_fuse_n_elements(s, ref)});
     if (tgi_buffer_id_is_none(buffer))
         return tg_error_last()->status;
-    if (value->class == TGI_VALUE_MATERIALISED &&
-        tgi_buffer_id_is_none(value->buffer)) {
+    if (can_have_buffer(value)) {
         value->buffer = buffer;
         return TG_OK;
     }
@@ -649,8 +655,7 @@ static tg_status add_initial(tgi_fuse_state *s, tgi_ref loop, uint32_t k)
     if (is_unset)
         return TG_OK;
     /* A value without other uses is computed in place. */
-    if (value->class == TGI_VALUE_MATERIALISED &&
-        tgi_buffer_id_is_none(value->buffer) && value->owner == loop) {
+    if (can_have_buffer(value) && value->owner == loop) {
         value->buffer = buffer;
         return TG_OK;
     }

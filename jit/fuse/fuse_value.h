@@ -34,6 +34,8 @@ typedef struct tgi_fuse_value {
     bool is_repeated;     /* a broadcast repeats its elements many times */
     bool is_memoised;     /* MATERIALISED: as a copy of a variable that is not
                              written, if its buffer is temporary */
+    bool swaps_last;      /* MATERIALISED: the last two axes are swapped in
+                             its buffer, which no user needs dense */
     bool is_read;         /* MATERIALISED: loaded by another kernel … */
     bool is_read_local;   /* … or by a later phase of its own */
     tgi_cost node_cost;   /* of its op alone */

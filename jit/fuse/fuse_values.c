@@ -443,6 +443,24 @@ static bool should_memoise(tgi_fuse_state *s, tgi_ref ref)
                         tgi_dtype_bytes((tg_dtype)tgi_fuse_dtype(s, ref));
 }
 
+/* Swaps the last two axes of a pad that only a convolution with few filters
+   reads, and of its result, unless a user needs that dense. All uses of both
+   are known. */
+static void swap_axes(tgi_fuse_state *s, tgi_ref pad)
+{
+    tgi_fuse_value *value = &s->values[pad];
+    const tgi_ref owner = value->owner;
+    if (value->must_store || owner == 0 || owner > s->graph->n_nodes ||
+        value->view != 0)
+        return;
+    const tgi_node *conv = tgi_graph_node(s->graph, owner);
+    if (conv->op != TGI_OP_CONV || s->values[owner].must_store ||
+        tgi_fuse_resolve(s, conv->inputs[0]) != pad ||
+        !tgi_fuse_suits_rows_of_filters(s, owner))
+        return;
+    value->swaps_last = s->values[owner].swaps_last = true;
+}
+
 static void visit_value(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
@@ -519,6 +537,11 @@ static void visit_value(tgi_fuse_state *s, tgi_ref ref)
         break;
     case TGI_OP_SCATTER:
         add_scatter_uses(s, ref);
+        break;
+    case TGI_OP_PAD:
+        if (value->class == TGI_VALUE_MATERIALISED)
+            swap_axes(s, ref);
+        add_input_uses(s, ref, ref, 0);
         break;
     case TGI_OP_CONCAT:
     case TGI_OP_DYNAMIC_UPDATE:

@@ -434,7 +434,7 @@ static bool build_access(tgi_loop_builder *b, const tgi_expr_node *expr_node,
     tgi_dim strides[TG_MAX_RANK];
     if (!tgi_fuse_leaf_access(b->state, expr_node, out_access))
         return false;
-    tgi_fuse_dense_strides(b->state, expr_node->node, strides);
+    tgi_fuse_strides(b->state, expr_node->node, strides);
     for (int32_t axis = 0; axis < expr_node->map.rank; axis++)
         if (!add_shift(b, &expr_node->map.axis[axis], strides[axis],
                        out_access))

@@ -100,10 +100,6 @@ static void leave_cpus_of_others(const struct tgi_team *team,
 bool tgi_team_separate(struct tgi_team *team, tgi_worker *self)
 {
     const int own_cpu = sched_getcpu();
-    if (!self) {
-        atomic_store_explicit(&team->owner_cpu, own_cpu, memory_order_relaxed);
-        return false;
-    }
     const bool is_shared = own_cpu >= 0 && !team->is_crowded &&
                            shares_cpu(team, self, own_cpu);
     if (is_shared)

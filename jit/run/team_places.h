@@ -7,8 +7,9 @@
  * runs, and a team that sleeps and wakes many times per scheduler tick does not
  * look like two runnable threads to the load balancer. So two threads of a team
  * can share one CPU for seconds while another is idle: calls on two threads
- * take as long as on one. A worker that wakes up where another thread of its
- * team runs therefore moves to a CPU without one.
+ * take as long as on one. After any thread of a team has slept, a worker that
+ * finds itself where another thread of its team runs therefore moves to a CPU
+ * without one.
  */
 #ifndef TGI_TEAM_PLACES_H
 #define TGI_TEAM_PLACES_H
@@ -23,7 +24,7 @@ void tgi_team_place(struct tgi_team *team);
 /* The owner has been bound to other CPUs since tgi_team_place. */
 bool tgi_team_has_moved(const struct tgi_team *team);
 
-/* At the beginning of a call, by the owner. */
+/* At the beginning of a call and after a wait that timed out, by the owner. */
 static inline void tgi_team_note_owner(struct tgi_team *team)
 {
 #ifdef CPU_COUNT
@@ -34,9 +35,8 @@ static inline void tgi_team_note_owner(struct tgi_team *team)
 #endif
 }
 
-/* After a wait that timed out: moves `self` from the CPU of a thread with a
-   lower number, if there is one without a thread. The owner, NULL, stays. True
-   if it was there. */
+/* Moves this worker from the CPU of a thread with a lower number, if there is a
+   CPU without a thread. True if it was there. */
 bool tgi_team_separate(struct tgi_team *team, tgi_worker *self);
 
 #endif /* TGI_TEAM_PLACES_H */

@@ -88,12 +88,32 @@ static void restore_spins(struct tgi_team *team)
     tgi_spin_restore(&team->between_calls[team->is_crowded]);
 }
 
+/*
+ * If a thread of the team has slept since the last look. It need not be this
+ * one: of two threads on one CPU, only the owner may sleep, at the end of each
+ * call. When it is woken it preempts the worker, and starts the next call before
+ * the worker runs, and looks at the word it waits for, again.
+ */
+static void leave_shared_cpu(struct tgi_team *team, tgi_worker *self)
+{
+    const uint32_t n_sleeps =
+        atomic_load_explicit(&team->n_sleeps, memory_order_relaxed);
+    if (n_sleeps == self->seen_sleeps)
+        return;
+    self->seen_sleeps = n_sleeps;
+    if (tgi_team_separate(team, self))
+        restore_spins(team);
+}
+
 /* After a wait that timed out: the thread is late anyway. */
 static void after_sleep(struct tgi_team *team)
 {
     note_preemption(team);
-    if (tgi_team_separate(team, own_worker))
-        restore_spins(team);
+    atomic_fetch_add_explicit(&team->n_sleeps, 1, memory_order_relaxed);
+    if (own_worker)
+        leave_shared_cpu(team, own_worker);
+    else
+        tgi_team_note_owner(team);
 }
 
 uint32_t tgi_team_preemptions(void)
@@ -148,7 +168,9 @@ static void *run_worker(void *user)
     own_worker = self;
     (void)tgi_fpenv_begin(); /* a thread inherits the mode of its creator */
     for (uint32_t seen = 0;; seen += TGI_WAIT_WORD_STEP) {
-        if (!tgi_wait_word_wait(&self->go, seen, spin))
+        if (tgi_wait_word_wait(&self->go, seen, spin))
+            leave_shared_cpu(team, self);
+        else
             after_sleep(team);
         release_from(team, self->number, self->released);
         if (!team->entry)

@@ -35,7 +35,8 @@ typedef struct tgi_worker {
     /* Advanced to start a call. In a cache line of its own. */
     _Alignas(TGI_CACHE_LINE_BYTES) tgi_wait_word go;
     int number; /* in the team, from 1 */
-    _Atomic int cpu; /* after its last wait that timed out, or -1 */
+    uint32_t seen_sleeps; /* of the team, when it last looked for its CPU */
+    _Atomic int cpu; /* when it last looked for it, or -1 */
     struct tgi_team *team;
     struct tgi_worker *released[TGI_WORKER_FAN_OUT];
     struct tgi_worker *next; /* of the team */
@@ -54,6 +55,7 @@ struct tgi_team {
     int n_threads;
     bool is_crowded;       /* more threads than CPUs */
     _Atomic int owner_cpu; /* where the owner started the call, or -1 */
+    _Atomic uint32_t n_sleeps; /* waits that timed out */
     _Atomic uint32_t n_preempted; /* preemptions that were noticed */
     _Atomic uint64_t restored_ns; /* when a worker last restored the spins */
     /* By is_crowded. */

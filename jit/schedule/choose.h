@@ -6,6 +6,8 @@
  *   facts.c           levels and uniformity of insts; accesses
  *   cost.c            costs of insts and kernels
  *   choose_lanes.c    phases: lanes, tails, accumulators; nests
+ *   choose_interchange.c
+ *                     an outer axis inside the vector loop
  *   choose_wide.c     reductions down thousands of columns at once
  *   choose_matmul.c   matmuls: work items and packing
  *   choose_micro_kernel.c
@@ -68,6 +70,16 @@ enum { TGI_HEAVY_COST = 14 };
 
 /* Schedules all phases, with matmuls and wide columns. */
 tg_status tgi_schedule_choose_lanes(const tgi_scheduler *r, tgi_schedule *s);
+
+/* -- choose_interchange.c -- */
+
+/* The outer axis that a loop inside the vector loop of an elementwise kernel
+   should run along; -1: none. Hoists insts, and sets the extent of a work item
+   along the axis, and the registers per value, at most. */
+int tgi_schedule_choose_interchange(const tgi_scheduler *r, tgi_schedule *s,
+                                    unsigned *out_registers);
+/* Hoists every inst that does not depend on an outer axis; -1: none. */
+void tgi_schedule_hoist(tgi_schedule *s, int axis);
 
 /* -- choose_wide.c -- */
 

@@ -220,6 +220,7 @@ bool tgi_schedule_choose_fission(const tgi_scheduler *r, tgi_schedule *s,
 {
     const size_t n = s->loops->insts.n + 1;
     if (s->loops->is_straightline || s->loops->vectors != TGI_ROWS ||
+        tgi_schedule_interchanged_axis(s) >= 0 ||
         tgi_schedule_body_cost(s, phase) <= TGI_HEAVY_COST ||
         repeats_body(s, phase) || !is_legal(s, phase))
         return true;

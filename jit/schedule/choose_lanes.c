@@ -30,6 +30,7 @@ typedef struct phase_stats {
     unsigned cost;
     bool has_args, has_minmax; /* whose accumulators have several values */
     unsigned n_reductions;
+    unsigned max_registers; /* per value, of an interchanged loop; or 0 */
 } phase_stats;
 
 static void count_dtype(phase_stats *c, int dtype)
@@ -125,6 +126,8 @@ static unsigned registers_per_value(const tgi_scheduler *r,
 {
     if (r->hints->values[TGI_HINT_REGISTERS])
         return r->hints->values[TGI_HINT_REGISTERS];
+    if (c->max_registers)
+        return c->max_registers;
     /* Wide columns combine floats by the recipe, into one value. */
     if (c->cost > VERY_HEAVY || c->has_args ||
         (c->has_minmax && !s->wide_columns))
@@ -321,9 +324,13 @@ static void choose_row_reduction(const tgi_scheduler *r, tgi_schedule *s,
 }
 
 static void choose_row_phase(const tgi_scheduler *r, tgi_schedule *s,
-                             unsigned number, const phase_stats *c)
+                             unsigned number, phase_stats *c)
 {
     tgi_phase_schedule *phase = &s->phases[number];
+    unsigned max_registers;
+    const int interchanged =
+        tgi_schedule_choose_interchange(r, s, &max_registers);
+    c->max_registers = interchanged >= 0 ? max_registers : 0;
     const bool is_second_stage =
         phase->n_reductions && phase_reduction(s, phase, 0)->combines_blocks;
     const unsigned tree = phase->n_reductions ? tree_lanes(s, phase) : 1;
@@ -341,6 +348,8 @@ static void choose_row_phase(const tgi_scheduler *r, tgi_schedule *s,
         choose_row_reduction(r, s, phase, c, lanes);
     }
     add_vector_loop(s, phase, c, lanes);
+    if (interchanged >= 0)
+        add_loop(&phase->nest, TGI_LOOP_SERIAL, interchanged, 1);
 }
 
 /* -- Columns --------------------------------------------------------------- */

@@ -51,8 +51,8 @@ static uint32_t offset_of(const tgi_schedule *s, const tgi_access *access)
     return access->index && index->kind == TGI_INST_OFFSET ? access->index : 0;
 }
 
-/* Marks the insts of an operand. False unless it is one load, with elementwise
-   insts applied to it; that of A may have an OFFSET. */
+/* Marks the insts of an operand. False unless it is one load, which may have an
+   OFFSET, with elementwise insts applied to it. */
 static bool mark_operand(tgi_schedule *s, uint32_t root, uint8_t operand)
 {
     int n_loads = 0;
@@ -67,8 +67,7 @@ static bool mark_operand(tgi_schedule *s, uint32_t root, uint8_t operand)
         n_loads += inst->kind == TGI_INST_LOAD;
         if (inst->kind == TGI_INST_LOAD) {
             const tgi_access *access = &s->loops->accesses.data[inst->number];
-            const uint32_t offset =
-                operand == TGI_OPERAND_A ? offset_of(s, access) : 0;
+            const uint32_t offset = offset_of(s, access);
             if (access->index != offset)
                 return false;
             if (offset)
@@ -304,7 +303,7 @@ static bool should_pack(const tgi_scheduler *r, const tgi_schedule *s)
     const tgi_access *access = b_access(s);
     if (s->matmul.transposes_b)
         return true;
-    if (access->panel_width)
+    if (access->panel_width || offset_of(s, access))
         return false;
     if (r->hints->values[TGI_HINT_PACKS_B])
         return r->hints->values[TGI_HINT_PACKS_B] == TGI_HINT_YES;
@@ -325,7 +324,7 @@ static bool can_transpose(const tgi_schedule *s)
     const tgi_access *access = b_access(s);
     return s->loops->insts.data[tgi_schedule_operand_b(s)].kind ==
                TGI_INST_LOAD &&
-           access->stride[s->inner].distance == 1 &&
+           access->stride[s->inner].distance == 1 && !offset_of(s, access) &&
            !tgi_schedule_is_contiguous(s, access);
 }
 
@@ -480,8 +479,9 @@ static bool needs_packing(const tgi_schedule *s, bool is_masked)
             (is_masked && !can_overread(s)));
 }
 
-/* True if the micro-kernel can be a function: both operands are plain loads, k
-   is large enough, and there is nothing to prefetch. */
+/* True if the micro-kernel can be a function: both operands are plain loads,
+   that of B without an OFFSET, k is large enough, and there is nothing to
+   prefetch. */
 static bool is_function(const tgi_scheduler *r, const tgi_schedule *s)
 {
     const tgi_reduction *reduction = tgi_schedule_matmul_reduction(s);
@@ -489,6 +489,7 @@ static bool is_function(const tgi_scheduler *r, const tgi_schedule *s)
     return is_load(s, b == reduction->value ? reduction->other
                                             : reduction->value) &&
            (s->matmul.packs_b || is_load(s, b)) && !has_small_k(r, s) &&
+           !offset_of(s, b_access(s)) &&
            !s->matmul.prefetched_a_bytes && !s->matmul.prefetched_b_bytes;
 }
 

@@ -194,7 +194,8 @@ static void choose_alignment(const tgi_scheduler *r, tgi_schedule *s)
 
 void tgi_schedule_choose_stores(const tgi_scheduler *r, tgi_schedule *s)
 {
-    if (s->loops->vectors != TGI_ROWS || s->loops->is_straightline)
+    if (s->loops->vectors != TGI_ROWS || s->loops->is_straightline ||
+        tgi_schedule_interchanged_axis(s) >= 0)
         return;
     const int64_t bytes_from = non_temporal_from(r, s);
     s->non_temporal_bytes = bytes_from;

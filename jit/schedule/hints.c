@@ -14,6 +14,7 @@ const char *const tgi_hint_names[TGI_N_HINTS] = {TGI_HINTS(HINT_NAME)};
 /* The values of each hint, up to a 0. */
 static const uint16_t all_values[TGI_N_HINTS][TGI_MAX_ALTERNATIVES] = {
     [TGI_HINT_WIDTH] = {512, 256, 128},
+    [TGI_HINT_INTERCHANGE] = {TGI_HINT_NO, TGI_HINT_YES},
     [TGI_HINT_REGISTERS] = {4, 2, 8, 1},
     [TGI_HINT_MICRO_WIDTH] = {1, 2, 4},
     [TGI_HINT_MICRO_HEIGHT] = {12, 8, 6, 4},
@@ -76,6 +77,9 @@ static bool may_change(const tgi_schedule *s, tgi_hint hint, uint16_t value)
     switch (hint) {
     case TGI_HINT_WIDTH:
         return value != s->vector_bits;
+    case TGI_HINT_INTERCHANGE:
+        return s->loops->vectors == TGI_ROWS && s->loops->n_phases == 1 &&
+               (tgi_schedule_interchanged_axis(s) >= 0) != is_yes;
     case TGI_HINT_REGISTERS:
         return !is_matmul(s);
     case TGI_HINT_MICRO_WIDTH:

@@ -21,6 +21,7 @@
  */
 #define TGI_HINTS(HINT) \
     HINT(WIDTH, "width")               /* bits of registers */ \
+    HINT(INTERCHANGE, "interchange")   /* switch */ \
     HINT(REGISTERS, "registers")       /* per value of a vector loop */ \
     HINT(MICRO_WIDTH, "micro-width")   /* nr in packed panels */ \
     HINT(MICRO_HEIGHT, "micro-height") /* the greatest mr */ \

@@ -14,6 +14,10 @@
  *   VECTOR  a loop whose iterations are vectors of `step` lanes; loops inside
  *           it run on whole vectors
  *
+ * Loop interchange: in an elementwise ROWS kernel, a SERIAL loop along an outer
+ * axis may be inside the vector loop. Insts that do not depend on that axis are
+ * hoisted: they run once per vector, before the loop.
+ *
  * Schedules are chosen (choose.h) from the loop IR and a target. They are
  * printed and verified without LLVM, and are part of the key of a compile.
  */
@@ -123,6 +127,7 @@ typedef struct tgi_inst_schedule {
     /* POINT: depends on a reduction of its own phase, so it is computed after
        the loop of that phase. */
     bool is_after_loop;
+    bool is_hoisted; /* INNER: runs before the interchanged loop */
     uint32_t cost; /* instructions per vector */
     /* Fission: the part that computes it, and number + 1 of the slot that holds
        it for later parts; or 0. */
@@ -252,6 +257,16 @@ static inline const tgi_nest_loop *tgi_nest_find(const tgi_nest *nest,
         if (nest->loops[i].kind == kind && nest->loops[i].axis == axis)
             return &nest->loops[i];
     return NULL;
+}
+
+/* The outer axis along which a loop inside the vector loop runs; -1: none. */
+static inline int tgi_schedule_interchanged_axis(const tgi_schedule *s)
+{
+    const tgi_nest *nest = &s->phases[0].nest;
+    if (s->loops->vectors != TGI_ROWS || nest->n < 2)
+        return -1;
+    const tgi_nest_loop *last = &nest->loops[nest->n - 1];
+    return last->kind == TGI_LOOP_SERIAL ? last->axis : -1;
 }
 
 /* True if a nest has a SERIAL loop over blocks of `size` along an axis. */

@@ -155,6 +155,18 @@ static void print_non_temporal(const tgi_schedule *s, unsigned number,
                     (long long)s->prefetch_bytes);
 }
 
+/* Insts before the interchanged loop. */
+static void print_hoisted(const tgi_schedule *s, tgi_strbuf *out)
+{
+    if (tgi_schedule_interchanged_axis(s) < 0)
+        return;
+    tgi_strbuf_add(out, "    hoists");
+    for (uint32_t i = 1; i < s->loops->insts.n; i++)
+        if (s->insts[i].is_hoisted)
+            tgi_strbuf_addf(out, " %%%u", i);
+    tgi_strbuf_add(out, "\n");
+}
+
 static void print_phase(const tgi_schedule *s, unsigned number, tgi_strbuf *out)
 {
     const tgi_phase_schedule *phase = &s->phases[number];
@@ -171,6 +183,7 @@ static void print_phase(const tgi_schedule *s, unsigned number, tgi_strbuf *out)
         tgi_strbuf_addf(out, "; aligned to the store of %%%u",
                         s->loops->stores.data[phase->aligned_store - 1].value);
     tgi_strbuf_add(out, "\n");
+    print_hoisted(s, out);
     print_fission(s, number, out);
     print_non_temporal(s, number, out);
 }

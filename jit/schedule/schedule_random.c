@@ -142,9 +142,20 @@ static void draw_tree(variation *v, tgi_phase_schedule *phase, unsigned lanes)
         add_loop(phase, TGI_LOOP_UNROLL, s->inner, lanes);
 }
 
+static void undo_interchange(tgi_schedule *s)
+{
+    const int axis = tgi_schedule_interchanged_axis(s);
+    if (axis < 0)
+        return;
+    tgi_schedule_hoist(s, -1);
+    s->item_extent[axis] = 1;
+    s->phases[0].nest.n--;
+}
+
 static void draw_row_phase(variation *v, tgi_phase_schedule *phase)
 {
     tgi_schedule *s = v->s;
+    undo_interchange(s);
     const unsigned lanes = draw_power(v, TGI_MAX_LANES);
     const bool is_reduction =
         phase->n_reductions && !first_reduction(s, phase)->combines_blocks;
@@ -172,6 +183,41 @@ static void vary_row_phase(variation *v)
 {
     if (v->s->loops->vectors == TGI_ROWS)
         draw_row_phase(v, &v->s->phases[draw(v, v->s->loops->n_phases)]);
+}
+
+/* True if an inst of the loop that is not hoisted computes an operand. */
+static bool needs_loop(const tgi_schedule *s, const tgi_inst *inst)
+{
+    bool is_needed = false;
+    for (int i = 0; i < inst->n_operands; i++) {
+        const tgi_inst_schedule *operand = &s->insts[inst->operands[i]];
+        is_needed |= operand->level == TGI_LEVEL_INNER && !operand->is_hoisted;
+    }
+    return is_needed;
+}
+
+/* A loop along any outer axis inside the vector loop; some insts that do not
+   depend on the axis stay in it. */
+static void vary_interchange(variation *v)
+{
+    enum { MAX_POINTS = 70 };
+    tgi_schedule *s = v->s;
+    undo_interchange(s);
+    if (s->inner == 0 || s->loops->vectors != TGI_ROWS ||
+        s->loops->is_straightline || s->tiles.rows)
+        return;
+    const int axis = (int)draw(v, (unsigned)s->inner);
+    const bool hoists_all = flip(v);
+    tgi_schedule_hoist(s, axis);
+    for (uint32_t i = 1; i < s->loops->insts.n; i++)
+        s->insts[i].is_hoisted &= (hoists_all || draw(v, 4)) &&
+                                  !needs_loop(s, &s->loops->insts.data[i]);
+    for (size_t i = 0; i < s->loops->stores.n; i++)
+        s->non_temporal_stores[i] = false;
+    s->phases[0].is_non_temporal = false;
+    s->phases[0].aligned_store = 0;
+    s->item_extent[axis] = 1 + draw(v, MAX_POINTS);
+    add_loop(&s->phases[0], TGI_LOOP_SERIAL, axis, 1);
 }
 
 static void vary_row_items(variation *v)
@@ -542,7 +588,8 @@ static bool vary_kernel(variation *v)
         vary_width,     vary_tiles,   vary_matmul,    vary_columns,
         vary_row_phase, vary_masks,   vary_row_phase, vary_fission,
         vary_row_items, vary_stores,  vary_row_phase, vary_fission,
-        vary_matmul,    vary_columns, vary_masks,     vary_tiles};
+        vary_matmul,    vary_columns, vary_masks,     vary_tiles,
+        vary_interchange};
     for (size_t i = 0; i < sizeof(variations) / sizeof(variations[0]); i++)
         if (draw(v, 4) && !try_variation(v, variations[i]))
             return false;

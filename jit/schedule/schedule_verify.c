@@ -34,6 +34,7 @@ tg_status tgi_schedule_verify(const tgi_schedule *s)
         TGI_TRY(tgi_schedule_verify_reductions(s, i));
         TGI_TRY(tgi_schedule_verify_fission(s, i));
     }
+    TGI_TRY(tgi_schedule_verify_interchange(s));
     TGI_TRY(tgi_schedule_verify_matmul(s));
     TGI_TRY(tgi_schedule_verify_items(s));
     TGI_TRY(tgi_schedule_verify_panels(s));

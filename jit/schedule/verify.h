@@ -7,6 +7,8 @@
  *   verify_facts.c    levels and uniformity of insts
  *   verify_nest.c     every point of the domain is computed once: work items,
  *                     nests, tails, masks
+ *   verify_interchange.c
+ *                     a loop inside the vector loop, and what is hoisted
  *   verify_reduce.c   reductions run in the order of reduce_tree.h, unless it
  *                     does not matter
  *   verify_matmul.c   micro-kernels, packing and epilogues of matmuls
@@ -47,9 +49,31 @@ static inline bool tgi_extent_is_at_most(const tgi_schedule *s, int axis,
     return tgi_dim_is_known(extent) && extent <= n;
 }
 
+/* Operand n of an inst, then the index and shift of its access; 0: no more. */
+static inline uint32_t tgi_schedule_dependence(const tgi_schedule *s,
+                                               const tgi_inst *inst, int n)
+{
+    if (n < inst->n_operands)
+        return inst->operands[n];
+    if (inst->kind != TGI_INST_LOAD && inst->kind != TGI_INST_POSITION)
+        return 0;
+    const tgi_access *access = &s->loops->accesses.data[inst->number];
+    uint32_t rest[3] = {0};
+    unsigned count = 0;
+    if (access->index)
+        rest[count++] = access->index;
+    if (access->shift)
+        rest[count++] = access->shift;
+    return rest[n - inst->n_operands];
+}
+
+/* True if each element of the inner axis is computed by itself. */
+bool tgi_schedule_is_elementwise(const tgi_schedule *s);
+
 tg_status tgi_schedule_verify_facts(const tgi_schedule *s);
 tg_status tgi_schedule_verify_items(const tgi_schedule *s);
 tg_status tgi_schedule_verify_nest(const tgi_schedule *s, unsigned phase);
+tg_status tgi_schedule_verify_interchange(const tgi_schedule *s);
 tg_status tgi_schedule_verify_reductions(const tgi_schedule *s, unsigned phase);
 tg_status tgi_schedule_verify_matmul(const tgi_schedule *s);
 tg_status tgi_schedule_verify_tiles(const tgi_schedule *s);

@@ -6,23 +6,6 @@
  */
 #include "schedule/verify.h"
 
-/* Operand n of an inst, then the index and shift of its access; 0: no more. */
-static uint32_t dependence(const tgi_schedule *s, const tgi_inst *inst, int n)
-{
-    if (n < inst->n_operands)
-        return inst->operands[n];
-    if (inst->kind != TGI_INST_LOAD && inst->kind != TGI_INST_POSITION)
-        return 0;
-    const tgi_access *access = &s->loops->accesses.data[inst->number];
-    uint32_t rest[3] = {0};
-    unsigned count = 0;
-    if (access->index)
-        rest[count++] = access->index;
-    if (access->shift)
-        rest[count++] = access->shift;
-    return rest[n - inst->n_operands];
-}
-
 static bool must_vary(const tgi_schedule *s, const tgi_inst *inst)
 {
     if (inst->kind == TGI_INST_CARRIED)
@@ -33,8 +16,8 @@ static bool must_vary(const tgi_schedule *s, const tgi_inst *inst)
         s->loops->accesses.data[inst->number].stride[s->vector_axis].distance !=
             0)
         return true;
-    for (int n = 0; dependence(s, inst, n); n++)
-        if (s->insts[dependence(s, inst, n)].varies)
+    for (int n = 0; tgi_schedule_dependence(s, inst, n); n++)
+        if (s->insts[tgi_schedule_dependence(s, inst, n)].varies)
             return true;
     return false;
 }
@@ -46,9 +29,9 @@ static int expected_level(const tgi_schedule *s, uint32_t number)
     if (level < TGI_LEVEL_POINT &&
         (s->insts[number].varies || inst->kind == TGI_INST_REDUCED))
         level = TGI_LEVEL_POINT;
-    for (int n = 0; dependence(s, inst, n); n++)
-        if (s->insts[dependence(s, inst, n)].level > level)
-            level = s->insts[dependence(s, inst, n)].level;
+    for (int n = 0; tgi_schedule_dependence(s, inst, n); n++)
+        if (s->insts[tgi_schedule_dependence(s, inst, n)].level > level)
+            level = s->insts[tgi_schedule_dependence(s, inst, n)].level;
     return level;
 }
 
@@ -57,9 +40,10 @@ static bool needs_loop(const tgi_schedule *s, const tgi_inst *inst)
 {
     if (inst->kind == TGI_INST_REDUCED)
         return s->loops->reductions.data[inst->number].phase == inst->phase;
-    for (int n = 0; dependence(s, inst, n); n++)
-        if (s->insts[dependence(s, inst, n)].is_after_loop &&
-            s->loops->insts.data[dependence(s, inst, n)].phase == inst->phase)
+    uint32_t used;
+    for (int n = 0; (used = tgi_schedule_dependence(s, inst, n)); n++)
+        if (s->insts[used].is_after_loop &&
+            s->loops->insts.data[used].phase == inst->phase)
             return true;
     return false;
 }

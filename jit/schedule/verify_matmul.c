@@ -54,10 +54,13 @@ static tg_status verify_operand(const tgi_schedule *s, uint32_t root,
         TGI_REQUIRE(inst->number == access, "load of an operand", i);
         const uint32_t index = access_at(s, access)->index;
         TGI_REQUIRE(!index ||
-                        (operand == TGI_OPERAND_A &&
-                         s->loops->insts.data[index].kind == TGI_INST_OFFSET &&
+                        (s->loops->insts.data[index].kind == TGI_INST_OFFSET &&
                          is_marked(s, index, operand)),
                     "gathered operand", i);
+        /* Packing and the function read B at multiples of a stride. */
+        TGI_REQUIRE(!index || operand == TGI_OPERAND_A ||
+                        (!s->matmul.packs_b && !s->matmul.calls_function),
+                    "offsets of B are not looked up", i);
         TGI_REQUIRE(
             operand == TGI_OPERAND_A ||
                 access_at(s, access)->stride[s->matmul.row_axis].distance == 0,

@@ -169,8 +169,7 @@ tg_status tgi_schedule_verify_nest(const tgi_schedule *s, unsigned phase)
 
 /* -- Work items ------------------------------------------------------------ */
 
-/* True if each element of the inner axis is computed by itself. */
-static bool is_elementwise(const tgi_schedule *s)
+bool tgi_schedule_is_elementwise(const tgi_schedule *s)
 {
     const tgi_kernel_loops *loops = s->loops;
     if (loops->vectors != TGI_ROWS || loops->n_phases != 1 ||
@@ -187,7 +186,7 @@ static tg_status verify_inner_items(const tgi_schedule *s)
 {
     const int64_t item = s->item_extent[s->inner];
     TGI_REQUIRE(item >= 0, "extent of a work item", s->inner);
-    TGI_REQUIRE(!item || is_elementwise(s),
+    TGI_REQUIRE(!item || tgi_schedule_is_elementwise(s),
                 "work items divide a row that is reduced or stored once",
                 s->inner);
     TGI_REQUIRE(!s->tiles.rows || item == TGI_ITEM_ELEMENTS,
@@ -223,6 +222,7 @@ tg_status tgi_schedule_verify_items(const tgi_schedule *s)
         TGI_TRY(verify_column_items(s));
     for (int axis = 0; axis < s->inner; axis++) {
         const bool is_divided = axis == s->vector_axis ||
+                                axis == tgi_schedule_interchanged_axis(s) ||
                                 (s->matmul.mr && axis == s->matmul.row_axis) ||
                                 (s->tiles.rows && axis == s->tiles.row_axis);
         TGI_REQUIRE(s->item_extent[axis] >= 1, "extent of a work item", axis);

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * lock.h - the lock of a variable group: a futex-based mutex that detects
- * recursive acquisition. An uncontended acquire needs no system call.
+ * recursive acquisition. An uncontended acquire needs no system call, and an
+ * uncontended release no atomic exchange. A thread that has waited for a
+ * millisecond is next: other threads can no longer overtake it.
  */
 #ifndef TGI_LOCK_H
 #define TGI_LOCK_H
@@ -11,8 +13,10 @@
 #include <stdint.h>
 
 typedef struct tgi_lock {
-    _Atomic uint32_t state;  /* 0 free, 1 held, 2 held and contended */
-    _Atomic uintptr_t owner; /* identifies the owning thread; 0: none */
+    _Atomic uint32_t state;     /* 0 free, 1 held, 2 free for late threads */
+    _Atomic uint32_t n_blocked; /* threads that wait for the lock */
+    _Atomic uint32_t n_late;    /* those that have waited for long */
+    _Atomic uintptr_t owner;    /* identifies the owning thread; 0: none */
 } tgi_lock;
 
 /* False, without blocking, if the calling thread already holds the lock. */

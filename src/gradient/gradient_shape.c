@@ -169,6 +169,14 @@ static tgi_dim strided_length(tgi_dims *table, tgi_dim n, int64_t step)
     return tgi_dim_add(table, n, tgi_dim_mul(table, gaps, step - 1));
 }
 
+/* The smaller of n and 1, in a form that cancels the max(n, 1) in the start of
+   a reversal. */
+static tgi_dim at_most_one(tgi_dims *table, tgi_dim n)
+{
+    return tgi_dim_sub(table, tgi_dim_add(table, n, 1),
+                       tgi_dim_max(table, n, 1));
+}
+
 /* Pads the gradient with zeros around and between its elements. */
 RULE(slice)
 {
@@ -185,7 +193,8 @@ RULE(slice)
         const tgi_dim n = part->dims[i];
         const tgi_dim length = strided_length(table, n, step);
         const tgi_dim end =
-            tgi_dim_add(table, attr->start[i], is_forward ? length : 1);
+            tgi_dim_add(table, attr->start[i],
+                        is_forward ? length : at_most_one(table, n));
         pad.low[i] = tgi_dim_sub(table, end, length);
         pad.high[i] = tgi_dim_sub(table, input->dims[i], end);
         pad.interior[i] = step - 1;

@@ -35,6 +35,22 @@ static void epilogue(tg_trace *t, const tg_value *in, void *user)
 }
 
 /* in: images, filters */
+static void padded(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_conv2d(in[0], in[1], .padding = TG_PADDING_SAME));
+}
+
+/* in: images, filters. The padded images are a result, too. */
+static void padded_result(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value x = tg_pad_axes(in[0], TG_DIMS(0, 1, 1, 0),
+                                   TG_DIMS(0, 1, 1, 0), 0);
+    tg_return(t, tg_conv2d(x, in[1]), x);
+}
+
+/* in: images, filters */
 static void gradient(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -162,6 +178,50 @@ Test(fuse_conv, the_gradient_of_filters_is_stored_where_it_belongs)
     cr_assert_eq(last->stores.n, 1);
     cr_assert_eq(last->n_outer, 3);
     cr_assert_eq(last->extent[1], 3 * 16); /* of the window, and channels */
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
+/* The convolution, which may not be the last kernel. */
+static const tgi_kernel_loops *matmul_of(const fused *fu)
+{
+    size_t i = 0;
+    while (fu->loops->kernels.data[i]->reductions.n == 0)
+        i++;
+    return fu->loops->kernels.data[i];
+}
+
+/* The stride of the windows along the last outer axis, that of vectors. */
+static tgi_dim stride_of_windows(const fused *fu)
+{
+    const tgi_kernel_loops *k = matmul_of(fu);
+    const uint32_t windows = k->reductions.data[0].value;
+    return k->accesses.data[k->insts.data[windows].number]
+        .stride[k->n_outer - 1]
+        .distance;
+}
+
+Test(fuse_conv, few_filters_are_rows_and_windows_columns)
+{
+    fused fu;
+    fuse(&fu, padded, NO_SYMBOLS, F32(2, 20, 24, 5), F32(3, 3, 5, 3));
+    cr_assert_eq(matmul_of(&fu)->extent[2], 3);
+    cr_assert_eq(matmul_of(&fu)->extent[3], 24);
+    cr_assert_eq(stride_of_windows(&fu), 1);
+    fuse_end(&fu);
+    fuse(&fu, padded, SYMBOLS(2, 20, 24),
+         F32(TG_UNKNOWN, TG_UNKNOWN, TG_UNKNOWN, 5), F32(3, 3, 5, 3));
+    cr_assert_eq(stride_of_windows(&fu), 1);
+    fuse_end(&fu);
+    /* More filters, few windows, or a pad with another user. */
+    fuse(&fu, padded, NO_SYMBOLS, F32(2, 20, 24, 5), F32(3, 3, 5, 9));
+    cr_assert_eq(stride_of_windows(&fu), 0);
+    fuse_end(&fu);
+    fuse(&fu, padded, NO_SYMBOLS, F32(2, 20, 15, 5), F32(3, 3, 5, 3));
+    cr_assert_eq(stride_of_windows(&fu), 0);
+    fuse_end(&fu);
+    fuse(&fu, padded_result, NO_SYMBOLS, F32(2, 20, 24, 5), F32(3, 3, 5, 3));
+    cr_assert_eq(stride_of_windows(&fu), 0);
     fuse_end(&fu);
     check_nothing_is_alive();
 }

@@ -389,3 +389,55 @@ Test(schedule_verify, non_temporal_stores_are_whole_vectors)
              p[0].aligned_store = 1);
     check_nothing_is_alive();
 }
+
+/* The last kernel but one: the last stores the result in order. */
+Test(schedule_verify, windows_are_columns_through_a_table)
+{
+    REJECTED("offsets of B are not looked up", "few_filters", 3,
+             s->matmul.packs_b = true);
+    REJECTED("offsets of B are not looked up", "few_filters", 3,
+             s->matmul.calls_function = true);
+    check_nothing_is_alive();
+}
+
+/* The first inst that is hoisted, or is not, of a kind. */
+static uint32_t find_hoisted(const tgi_schedule *s, int kind, bool is_hoisted)
+{
+    uint32_t i = 1;
+    while (s->loops->insts.data[i].kind != kind ||
+           s->insts[i].is_hoisted != is_hoisted)
+        i++;
+    return i;
+}
+
+/* The access of the first load that is hoisted. */
+static uint32_t hoisted_access(const tgi_schedule *s)
+{
+    return s->loops->insts.data[find_hoisted(s, TGI_INST_LOAD, true)].number;
+}
+
+Test(schedule_verify, hoisted_insts_do_not_depend_on_the_loop)
+{
+    REJECTED("an inst outside of a loop depends on its axis", "depthwise", 0,
+             s->insts[find_hoisted(s, TGI_INST_LOAD, false)].is_hoisted = true);
+    REJECTED("an inst is hoisted before its operand", "depthwise", 0,
+             s->insts[find_hoisted(s, TGI_INST_OP, false)].is_hoisted = true);
+    REJECTED("an inst is hoisted that is in no loop", "depthwise", 0,
+             (drop_loop(&p[0].nest, 1), s->item_extent[s->inner - 1] = 1));
+    REJECTED("a load is hoisted from a buffer that is stored to", "depthwise",
+             0,
+             loops_of(&fu, s)->accesses.data[hoisted_access(s)].buffer =
+                 s->loops->accesses.data[s->loops->stores.data[0].access]
+                     .buffer);
+    REJECTED("interchange of the inner axis", "depthwise", 0,
+             (p[0].nest.loops[1].axis = (uint8_t)s->inner,
+              s->item_extent[s->inner - 1] = 1, set_lanes(p, 1)));
+    REJECTED("interchange of a kernel that is not elementwise",
+             "straightline", 0,
+             (p[0].nest.loops[p[0].nest.n] =
+                  (tgi_nest_loop){.kind = TGI_LOOP_SERIAL, .step = 1},
+              p[0].nest.n++));
+    REJECTED("interchange of a loop that is split or peeled", "depthwise", 0,
+             p[0].aligned_store = 1);
+    check_nothing_is_alive();
+}

@@ -600,10 +600,6 @@ def order():
                  np.where(inverse < most, inverse, -1).reshape(some.shape)
                  .astype(np.int64), "bits", max=most)
             case("unique_n", [some], np.int64(len(values)), "bits", max=most)
-            if dtype in FLOAT: # of -0 and +0, the smaller is kept
-                zero = [i for i, v in enumerate(some.reshape(-1))
-                        if v == 0 and np.signbit(v)]
-                indices = np.where(values == 0, zero[0], indices)
             case("unique_values", [some],
                  filled(some.reshape(-1)[indices], 0), max=most)
             case("unique_indices", [some],

@@ -35,6 +35,7 @@ enum {
     MAX_SECONDS = 120,
     MAX_STEPS = 1 << 20, /* multiply-adds of a case */
     MAX_RESULTS = 3,
+    MAX_LENGTH = 70, /* of the last axis of some images: several vectors */
     K_BLOCK = 256
 };
 
@@ -201,6 +202,15 @@ static void draw_case(uint64_t *state, conv_case *c)
     c->pool.p = (double)pick(state, 0, 3);
 }
 
+/* Makes the last axis longer, unless the case would be too large. */
+static void lengthen(uint64_t *state, conv_case *c)
+{
+    const conv_case before = *c;
+    c->extent[c->n_spatial - 1] = pick(state, 1, MAX_LENGTH);
+    if (!fits(c) || count_steps(c) > MAX_STEPS)
+        *c = before;
+}
+
 static void make_case(uint64_t seed, uint64_t number, conv_case *c,
                       uint64_t *state)
 {
@@ -208,6 +218,8 @@ static void make_case(uint64_t seed, uint64_t number, conv_case *c,
     do
         draw_case(state, c);
     while (!fits(c) || count_steps(c) > MAX_STEPS);
+    if (next_random(state) % 4 == 0)
+        lengthen(state, c);
     set_dims(c);
 }
 

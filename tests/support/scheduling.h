@@ -99,6 +99,19 @@ static inline void scale(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_mul(in[1], in[0]));
 }
 
+/* Each channel has filters of its own; no padding. */
+static inline void depthwise(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_conv2d(in[0], in[1], .groups = tg_value_dim(in[0], -1)));
+}
+
+static inline void padded_conv(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_conv2d(in[0], in[1], .padding = TG_PADDING_SAME));
+}
+
 static inline tg_value normal_cdf(tg_value x)
 {
     return tg_add(tg_mul(0.5, tg_erf(tg_mul(x, 0x1.6a09e667f3bcdp-1))), 0.5);
@@ -172,6 +185,10 @@ static inline const schedule_case *schedule_cases(size_t *out_n)
                       SCALAR_F32),
         SCHEDULE_CASE("black_scholes", black_scholes, NO_SYMBOLS, F64(1000000),
                       F64(1000000), F64(1000000), SCALAR_F64, SCALAR_F64),
+        SCHEDULE_CASE("depthwise", depthwise, NO_SYMBOLS, F32(2, 30, 72, 40),
+                      F32(3, 3, 1, 40)),
+        SCHEDULE_CASE("few_filters", padded_conv, NO_SYMBOLS,
+                      F32(2, 30, 72, 40), F32(3, 3, 40, 3)),
     };
     *out_n = sizeof(all) / sizeof(all[0]);
     memcpy(cases, all, sizeof(all));

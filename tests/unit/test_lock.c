@@ -83,8 +83,10 @@ Test(lock, wakes_all_that_sleep_on_it)
     cr_assert(tgi_lock_acquire(&s.lock));
     for (int i = 0; i < THREADS; i++)
         cr_assert_eq(pthread_create(&threads[i], NULL, enter_once, &s), 0);
-    while (s.lock.state != 2) /* until it is contended */
+    while (s.lock.n_blocked != THREADS)
         sched_yield();
+    usleep(5000); /* they sleep, and are late */
+    cr_assert_eq(s.lock.n_late, THREADS);
     cr_assert_eq(s.counter, 0);
     tgi_lock_release(&s.lock);
     for (int i = 0; i < THREADS; i++)
@@ -93,19 +95,69 @@ Test(lock, wakes_all_that_sleep_on_it)
     cr_assert_eq(s.n_wrong, 0);
 }
 
-/* A release and the beginning of a wait may cross, so that nobody is woken. */
-Test(lock, a_thread_that_is_not_woken_looks_again, .timeout = 60)
+/* -- Hand-over ------------------------------------------------------------- */
+
+enum { ENTRIES = 20 };
+
+static void *enter_some_times(void *argument)
+{
+    for (int i = 0; i < ENTRIES; i++)
+        enter_once(argument);
+    return NULL;
+}
+
+/* A thread that holds it nearly always does not keep others out. */
+Test(lock, threads_that_wait_are_not_overtaken_for_ever, .timeout = 60)
 {
     static shared s;
-    pthread_t thread;
-    cr_assert(tgi_lock_acquire(&s.lock));
-    cr_assert_eq(pthread_create(&thread, NULL, enter_once, &s), 0);
-    while (s.lock.state != 2)
-        sched_yield();
-    usleep(5000); /* it sleeps */
-    s.lock.owner = 0;
-    s.lock.state = 0;
-    pthread_join(thread, NULL);
-    cr_assert_eq(s.counter, 1);
+    volatile int work;
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(
+            pthread_create(&threads[i], NULL, enter_some_times, &s), 0);
+    for (bool is_done = false; !is_done;) {
+        cr_assert(tgi_lock_acquire(&s.lock));
+        for (work = 0; work < 10000; work++)
+            ;
+        is_done = s.counter == (long)2 * ENTRIES;
+        tgi_lock_release(&s.lock);
+    }
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
     cr_assert_eq(s.n_wrong, 0);
+    cr_assert_eq(s.lock.n_blocked, 0);
+    cr_assert_eq(s.lock.n_late, 0);
+}
+
+/* A child forked while others waited has their numbers, but not the threads. */
+Test(lock, is_not_left_to_threads_that_do_not_exist, .timeout = 20)
+{
+    tgi_lock lock = {.n_blocked = 2, .n_late = 1};
+    for (int i = 0; i < 3; i++) {
+        cr_assert(tgi_lock_acquire(&lock));
+        tgi_lock_release(&lock);
+    }
+}
+
+/* If a sleeping thread were not woken, this would not end. */
+static void *enter_in_turn(void *argument)
+{
+    shared *s = argument;
+    for (int i = 0; i < ROUNDS; i++) {
+        enter_once(s);
+        for (volatile int n = i % 64; n > 0; n--)
+            ;
+    }
+    return NULL;
+}
+
+Test(lock, no_wake_up_is_lost, .timeout = 120)
+{
+    static shared s;
+    pthread_t threads[2];
+    for (int i = 0; i < 2; i++)
+        cr_assert_eq(pthread_create(&threads[i], NULL, enter_in_turn, &s), 0);
+    for (int i = 0; i < 2; i++)
+        pthread_join(threads[i], NULL);
+    cr_assert_eq(s.counter, (long)2 * ROUNDS);
 }

@@ -125,7 +125,8 @@ LLVMValueRef tgi_llvm_address_from_indices(tgi_llvm_kernel *k,
 
 static bool is_loop_axis(const tgi_llvm_kernel *k, int axis)
 {
-    return axis == k->schedule->vector_axis || axis == k->schedule->inner;
+    return axis == k->schedule->vector_axis || axis == k->schedule->inner ||
+           axis == tgi_schedule_interchanged_axis(k->schedule);
 }
 
 void tgi_llvm_point_addresses_emit(tgi_llvm_kernel *k)

@@ -344,13 +344,25 @@ void tgi_llvm_point_insts_emit(tgi_llvm_kernel *k, unsigned phase,
             tgi_llvm_inst_emit(k, i);
 }
 
+static void emit_inner_insts(tgi_llvm_kernel *k, unsigned phase,
+                             bool are_hoisted)
+{
+    for (uint32_t i = 1; i < k->loops->insts.n; i++)
+        if (k->schedule->insts[i].level == TGI_LEVEL_INNER &&
+            inst_at(k, i)->phase == phase &&
+            k->schedule->insts[i].is_hoisted == are_hoisted)
+            tgi_llvm_inst_emit(k, i);
+}
+
+void tgi_llvm_hoisted_insts_emit(tgi_llvm_kernel *k, unsigned phase)
+{
+    emit_inner_insts(k, phase, true);
+}
+
 void tgi_llvm_body_emit(tgi_llvm_kernel *k, unsigned phase)
 {
     const tgi_kernel_loops *loops = k->loops;
-    for (uint32_t i = 1; i < loops->insts.n; i++)
-        if (k->schedule->insts[i].level == TGI_LEVEL_INNER &&
-            inst_at(k, i)->phase == phase)
-            tgi_llvm_inst_emit(k, i);
+    emit_inner_insts(k, phase, false);
     tgi_llvm_inner_stores_emit(k, phase);
     for (size_t i = 0; i < loops->checks.n; i++)
         if (loops->checks.data[i].phase == phase)

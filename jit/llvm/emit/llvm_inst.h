@@ -13,10 +13,12 @@ LLVMValueRef tgi_llvm_mask_of(tgi_llvm_kernel *k, uint32_t inst);
 void tgi_llvm_inst_emit(tgi_llvm_kernel *k, uint32_t inst);
 
 /* Emit the insts of a level: KERNEL; POINT of a phase, either those before its
-   loop or those after it; INNER of a phase, with its stores and checks. */
+   loop or those after it; INNER of a phase, hoisted ones, and others with its
+   stores and checks. */
 void tgi_llvm_kernel_insts_emit(tgi_llvm_kernel *k);
 void tgi_llvm_point_insts_emit(tgi_llvm_kernel *k, unsigned phase,
                                bool after_loop);
+void tgi_llvm_hoisted_insts_emit(tgi_llvm_kernel *k, unsigned phase);
 void tgi_llvm_body_emit(tgi_llvm_kernel *k, unsigned phase);
 
 /* Emit the stores of a phase: those in its loop, and those after it except

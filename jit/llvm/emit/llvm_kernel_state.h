@@ -52,6 +52,7 @@ typedef struct tgi_llvm_kernel {
     /* Current loop indices; of the vector axis, that of lane 0. NULL: outside
        the loop. */
     LLVMValueRef index[TGI_LOOP_AXES];
+    LLVMValueRef interchanged_item; /* of the interchanged axis: work item */
     LLVMValueRef mask;       /* active lanes; NULL: all */
     unsigned n_active_lanes; /* the first n, if known; else 0 */
     unsigned splat_lanes;    /* of the splats in `values` */

@@ -142,9 +142,14 @@ static void emit_row_items(tgi_llvm_kernel *k, LLVMValueRef first,
 
 static void set_point(tgi_llvm_kernel *k, const odometer *o)
 {
+    const int interchanged = tgi_schedule_interchanged_axis(k->schedule);
     for (int axis = 0; axis < k->schedule->inner; axis++)
         k->index[axis] =
-            axis == k->schedule->vector_axis ? NULL : o->index[axis];
+            axis == k->schedule->vector_axis || axis == interchanged
+                ? NULL
+                : o->index[axis];
+    if (interchanged >= 0)
+        k->interchanged_item = o->index[interchanged];
 }
 
 /* True if the first n_axes have one item each. */

@@ -6,6 +6,7 @@
 #include "llvm/emit/llvm_inst.h"
 #include "llvm/emit/llvm_poll.h"
 #include "llvm/loops/llvm_fission.h"
+#include "llvm/loops/llvm_interchange.h"
 #include "llvm/loops/llvm_reduction.h"
 #include "llvm/loops/llvm_vector_loop.h"
 
@@ -92,8 +93,12 @@ static void emit_nest(tgi_llvm_kernel *k, unsigned phase, void *user)
     else if (p->fission.n_parts)
         tgi_llvm_fission_emit(k, phase, inner->from, inner->to);
     else
-        tgi_llvm_vector_loop_emit(k, phase, inner->from, inner->to, emit_body,
-                                  NULL);
+        tgi_llvm_vector_loop_emit(
+            k, phase, inner->from, inner->to,
+            tgi_schedule_interchanged_axis(k->schedule) >= 0
+                ? tgi_llvm_interchanged_body_emit
+                : emit_body,
+            NULL);
     if (is_rows)
         tgi_llvm_splats_end(k);
 }

@@ -102,6 +102,7 @@ static void emit_b_row(tgi_llvm_kernel *k, const tgi_llvm_packed_panel *p,
                        LLVMValueRef at)
 {
     if (!p->memory) {
+        emit_operand_insts(k, TGI_OPERAND_B, true);
         emit_operand(k, TGI_OPERAND_B);
         return;
     }

@@ -109,17 +109,15 @@ static tgi_ref build_groups(tgi_builder *b, tgi_ref x, tgi_ref w,
 /* -- Depthwise ------------------------------------------------------------- */
 
 /* The elements of a window, if each group is one channel and one filter; else
-   0. */
-static int64_t depthwise_elements(const tgi_builder *b, tgi_ref x, tgi_ref w,
+   0. The filters alone decide, so that the gradients of a function that does not
+   know the extents of the operand have the same bits. */
+static int64_t depthwise_elements(const tgi_builder *b, tgi_ref w,
                                   const tg_conv_options *options)
 {
-    const tgi_shape *of_x = tgi_graph_shape(b->graph, x);
     const tgi_shape *of_w = tgi_graph_shape(b->graph, w);
-    const int rank = of_x->rank;
+    const int rank = of_w->rank;
     int64_t n = 1;
-    if (of_w->rank != rank || of_w->dims[rank - 2] != 1 ||
-        of_x->dims[rank - 1] != options->groups ||
-        of_w->dims[rank - 1] != options->groups)
+    if (of_w->dims[rank - 2] != 1 || of_w->dims[rank - 1] != options->groups)
         return 0;
     for (int i = 0; i < rank - 2; i++) {
         if (!tgi_dim_is_known(of_w->dims[i]) || of_w->dims[i] > K_BLOCK)
@@ -287,8 +285,14 @@ tgi_ref tgi_build_spatial_conv(tgi_builder *b, tgi_ref x, tgi_ref w,
     const tg_dtype dtype = tgi_graph_node(b->graph, x)->dtype;
     const int64_t depthwise =
         options->groups > 1 && tgi_dtype_is((int)dtype, TGI_CLASS_FLOAT)
-            ? depthwise_elements(b, x, w, options)
+            ? depthwise_elements(b, w, options)
             : 0;
+    if (depthwise &&
+        !tgi_build_check(b, TGI_CHECK_EQUAL,
+                         tgi_graph_shape(b->graph, x)->dims[rank - 1],
+                         options->groups, "channels and groups"))
+        return tgi_build_fail(b, TG_ERROR_SHAPE, user_in, 2,
+                              "channels are not as many as groups");
     const bool keeps_layout = depthwise && options->layout == TG_CHANNELS_FIRST;
     x = keeps_layout ? given : x;
     const tgi_spatial spatial = {

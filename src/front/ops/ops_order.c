@@ -121,7 +121,11 @@ static bool build_unique(tgi_operation *o, tgi_ref x, int64_t max_count,
     if (!flat)
         return false;
     const tgi_dim n = tgi_graph_shape(b->graph, flat)->dims[0];
-    tgi_ref order = tgi_build_argsort(o, flat, 0, false);
+    /* A sum with +0 is not -0: the first zero of either sign comes first. */
+    tgi_ref key = flat;
+    if (tgi_dtype_is(tgi_graph_node(b->graph, flat)->dtype, TGI_CLASS_REAL))
+        key = ADD(flat, tgi_build_number_like(b, flat, 0));
+    tgi_ref order = tgi_build_argsort(o, key, 0, false);
     tgi_ref sorted = tgi_build_gather(b, flat, order, 0, TG_GATHER_ZERO);
     tgi_ref begins = begins_group(b, sorted, n);
     tgi_ref one = i64_number(b, 1), unused = i64_number(b, -1);

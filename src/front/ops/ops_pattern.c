@@ -12,6 +12,14 @@
 
 /* -- Ranges ---------------------------------------------------------------- */
 
+/* False, and an error, if the dtype cannot hold a number. */
+static bool holds(tgi_builder *b, tg_dtype dtype, double number)
+{
+    return tgi_build_number(
+               b, dtype, TG_F64,
+               (tgi_number){TGI_NUMBER_FLOAT, {.f = number}}) != 0;
+}
+
 static tgi_ref build_range(tgi_builder *b, tg_dtype dtype, double start,
                            double stop, double step)
 {
@@ -32,13 +40,25 @@ static tgi_ref build_range(tgi_builder *b, tg_dtype dtype, double start,
     /* Negative steps of unsigned types wrap to the right elements. */
     const bool is_negated =
         tgi_dtype_is((int)dtype, TGI_CLASS_UINT) && step < 0;
-    tgi_ref position = tgi_build_iota(b, dtype, 1, &n, 0);
+    /* Positions are not rounded to halves, nor is the step. */
+    const bool is_half = tgi_dtype_is((int)dtype, TGI_CLASS_HALF);
+    const double last = n ? start + (double)(n - 1) * step : start;
+    if (!holds(b, dtype, start) ||
+        !holds(b, dtype, is_negated ? -step : step))
+        return 0;
+    /* Integers beyond 2^63 may have been rounded out of range. */
+    const bool is_exact =
+        !tgi_dtype_is((int)dtype, TGI_CLASS_INT) || fabs(last) < 0x1p63;
+    if (is_exact && !holds(b, dtype, last))
+        return 0;
+    tgi_ref position = tgi_build_iota(b, is_half ? TG_F32 : dtype, 1, &n, 0);
     tgi_ref size = tgi_build_number_like(b, position, fabs(step));
     tgi_ref signed_step =
         is_negated ? size : tgi_build_number_like(b, position, step);
     tgi_ref first = tgi_build_number_like(b, position, start);
     tgi_ref moved = MUL(position, signed_step);
-    return is_negated ? SUB(first, moved) : ADD(moved, first);
+    tgi_ref range = is_negated ? SUB(first, moved) : ADD(moved, first);
+    return tgi_build_narrow(b, range, dtype);
 }
 
 tg_value tg_arange_at(tg_dtype dtype, double start, double stop, double step,
@@ -89,15 +109,19 @@ tg_value tg_linspace_at(tg_operand start, tg_operand stop, int64_t n,
 
 /* -- Diagonals ------------------------------------------------------------- */
 
-/* Column - row - diagonal of the last two extents, as i64. */
-static tgi_ref distance(tgi_builder *b, const tgi_dim sides[2],
-                        int64_t diagonal)
+/* Column - row of the last two extents, as i64. It is compared with a diagonal,
+   not reduced by it: the difference need not fit. */
+static tgi_ref distance(tgi_builder *b, const tgi_dim sides[2])
 {
     tgi_ref column = tgi_build_iota(b, TG_I64, 2, sides, 1);
     tgi_ref row = column ? tgi_build_iota(b, TG_I64, 2, sides, 0) : 0;
-    tgi_ref offset = tgi_build_number(
-        b, TG_I64, TG_I64, (tgi_number){TGI_NUMBER_INT, {.i = diagonal}});
-    return SUB(SUB(column, row), offset);
+    return SUB(column, row);
+}
+
+static tgi_ref number_of_diagonal(tgi_builder *b, int64_t diagonal)
+{
+    return tgi_build_number(b, TG_I64, TG_I64,
+                            (tgi_number){TGI_NUMBER_INT, {.i = diagonal}});
 }
 
 tg_value tg_eye_at(tg_dtype dtype, int64_t n_rows, int64_t n_columns,
@@ -107,9 +131,9 @@ tg_value tg_eye_at(tg_dtype dtype, int64_t n_rows, int64_t n_columns,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "eye", site)) {
         tgi_builder *b = &o.b;
-        tgi_ref d = distance(b, (tgi_dim[]){n_rows, n_columns}, diagonal);
+        tgi_ref d = distance(b, (tgi_dim[]){n_rows, n_columns});
         result =
-            tgi_build_cast(b, EQ(d, tgi_build_number_like(b, d, 0)), dtype);
+            tgi_build_cast(b, EQ(d, number_of_diagonal(b, diagonal)), dtype);
     }
     return tgi_operation_end(&o, result);
 }
@@ -121,8 +145,8 @@ tg_value tg_triangle_at(int64_t n_rows, int64_t n_columns, int64_t diagonal,
     tgi_ref result = 0;
     if (tgi_operation_begin(&o, "triangle", site)) {
         tgi_builder *b = &o.b;
-        tgi_ref d = distance(b, (tgi_dim[]){n_rows, n_columns}, diagonal);
-        result = LE(d, tgi_build_number_like(b, d, 0));
+        tgi_ref d = distance(b, (tgi_dim[]){n_rows, n_columns});
+        result = LE(d, number_of_diagonal(b, diagonal));
     }
     return tgi_operation_end(&o, result);
 }
@@ -140,9 +164,9 @@ static tg_value build_triangle_of(const char *name, bool is_lower,
             x = tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1, "needs two axes");
         if (x) {
             const tgi_shape *shape = tgi_graph_shape(b->graph, x);
-            tgi_ref d = distance(b, &shape->dims[shape->rank - 2], diagonal);
-            tgi_ref zero = tgi_build_number_like(b, d, 0);
-            tgi_ref is_kept = is_lower ? LE(d, zero) : LE(zero, d);
+            tgi_ref d = distance(b, &shape->dims[shape->rank - 2]);
+            tgi_ref end = number_of_diagonal(b, diagonal);
+            tgi_ref is_kept = is_lower ? LE(d, end) : LE(end, d);
             result = SELECT(is_kept, x, tgi_build_number_like(b, x, 0));
         }
     }

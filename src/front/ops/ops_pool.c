@@ -165,9 +165,10 @@ tg_value tg_avg_pool_at(tg_operand operand, const tg_pool_options *options,
                 number_of(b, tgi_graph_node(b->graph, x)->dtype, 0);
             const tgi_ref padded =
                 tgi_build_spatial_pad(b, x, &p.spatial, zero);
-            const tgi_ref sum = reduce_windows(&p, TGI_OP_SUM, padded);
-            result = tgi_build_2(b, TGI_OP_DIV, sum,
-                                 padded ? count_elements(&p, x, padded) : 0);
+            /* Before the sum: so the division can join its kernel. */
+            const tgi_ref n = padded ? count_elements(&p, x, padded) : 0;
+            result = tgi_build_2(b, TGI_OP_DIV,
+                                 reduce_windows(&p, TGI_OP_SUM, padded), n);
         }
         result = end_pooling(&p, result);
     }

@@ -106,8 +106,10 @@ tg_value tg_dequantize_at(tg_operand operand, tg_operand scale,
         if (x && step && zero) {
             step = along_axis(b, x, step, axis);
             zero = step ? along_axis(b, x, zero, axis) : 0;
-            tgi_ref distance = zero ? SUB(tgi_build_cast(b, x, TG_I32),
-                                          tgi_build_cast(b, zero, TG_I32))
+            /* Differences of i32 need not fit in i32. */
+            const tg_dtype wide = dtype_of(b, x) == TG_I32 ? TG_I64 : TG_I32;
+            tgi_ref distance = zero ? SUB(tgi_build_cast(b, x, wide),
+                                          tgi_build_cast(b, zero, wide))
                                     : 0;
             if (distance)
                 result = MUL(tgi_build_cast(b, distance, dtype_of(b, step)),

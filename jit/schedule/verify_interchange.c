@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * verify_interchange.c - a loop along an outer axis inside the vector loop. The
+ * points of an elementwise kernel are independent, so their order does not
+ * matter. A hoisted inst does not depend on the axis, so by induction it has
+ * the value that it would have in the loop.
+ */
+#include "schedule/verify.h"
+
+/* True if the loop computes an inst. */
+static bool is_in_loop(const tgi_schedule *s, uint32_t number)
+{
+    return s->insts[number].level == TGI_LEVEL_INNER &&
+           !s->insts[number].is_hoisted;
+}
+
+static bool is_stored(const tgi_schedule *s, tgi_buffer_id buffer)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < s->loops->stores.n; i++) {
+        const uint32_t access = s->loops->stores.data[i].access;
+        is_any |= tgi_buffer_id_equals(s->loops->accesses.data[access].buffer,
+                                       buffer);
+    }
+    return is_any;
+}
+
+static tg_status verify_inst(const tgi_schedule *s, uint32_t number, int axis)
+{
+    const tgi_inst *inst = &s->loops->insts.data[number];
+    if (is_in_loop(s, number))
+        return TG_OK;
+    for (int n = 0; tgi_schedule_dependence(s, inst, n); n++)
+        TGI_REQUIRE(!is_in_loop(s, tgi_schedule_dependence(s, inst, n)),
+                    "an inst is hoisted before its operand", number);
+    if (inst->kind != TGI_INST_LOAD && inst->kind != TGI_INST_POSITION)
+        return TG_OK;
+    const tgi_access *access = &s->loops->accesses.data[inst->number];
+    TGI_REQUIRE(tgi_stride_is_zero(access->stride[axis]),
+                "an inst outside of a loop depends on its axis", number);
+    TGI_REQUIRE(inst->kind != TGI_INST_LOAD || !s->insts[number].is_hoisted ||
+                    !is_stored(s, access->buffer),
+                "a load is hoisted from a buffer that is stored to", number);
+    return TG_OK;
+}
+
+tg_status tgi_schedule_verify_interchange(const tgi_schedule *s)
+{
+    const tgi_kernel_loops *loops = s->loops;
+    const int axis = tgi_schedule_interchanged_axis(s);
+    for (uint32_t i = 1; i < loops->insts.n; i++)
+        TGI_REQUIRE(!s->insts[i].is_hoisted ||
+                        (axis >= 0 && s->insts[i].level == TGI_LEVEL_INNER),
+                    "an inst is hoisted that is in no loop", i);
+    if (axis < 0)
+        return TG_OK;
+    TGI_REQUIRE(axis < s->inner, "interchange of the inner axis", axis);
+    TGI_REQUIRE(!loops->is_straightline && tgi_schedule_is_elementwise(s) &&
+                    !loops->checks.n,
+                "interchange of a kernel that is not elementwise", axis);
+    /* jit/llvm peels, prefetches, transposes and splits a row of one point. */
+    TGI_REQUIRE(!s->phases[0].fission.n_parts && !s->tiles.rows &&
+                    !s->phases[0].is_non_temporal &&
+                    !s->phases[0].aligned_store,
+                "interchange of a loop that is split or peeled", axis);
+    for (uint32_t i = 1; i < loops->insts.n; i++)
+        TGI_TRY(verify_inst(s, i, axis));
+    return TG_OK;
+}

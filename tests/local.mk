@@ -177,6 +177,7 @@ unit_tests = \
 	tests/unit/test_pass_distribute \
 	tests/unit/test_pass_hoist \
 	tests/unit/test_pass_inline \
+	tests/unit/test_pass_layout \
 	tests/unit/test_pass_random \
 	tests/unit/test_pass_simplify \
 	tests/unit/test_passes \

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "fuse/fuse_buffer.h"
+#include "fuse/fuse_early.h"
 #include "fuse/fuse_starts.h"
 #include "fuse/fuse_task.h"
 #include "fuse/fuse_value.h"
@@ -737,7 +738,9 @@ tg_status tgi_fuse_tasks(tgi_fuse_state *s)
 {
     tgi_ref *order;
     TGI_TRY(tgi_fuse_order_nodes(s->graph, &order));
-    const tg_status status = add_tasks(s, order);
+    tg_status status = tgi_fuse_move_early(s, &order);
+    if (!status)
+        status = add_tasks(s, order);
     tgi_free(order);
     return status;
 }

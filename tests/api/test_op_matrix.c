@@ -494,8 +494,8 @@ static void run_file(const char *file, way how, share of)
     if (how == NO_PASSES) /* calls that are not inlined are not compiled */
         options.skip_passes =
             strcmp(of.jit, "off") == 0
-                ? "inline,crop,shape,distribute,fold,simplify,hoist,dead"
-                : "crop,shape,distribute,fold,simplify,dead";
+                ? "inline,layout,crop,shape,distribute,fold,simplify,hoist,dead"
+                : "layout,crop,shape,distribute,fold,simplify,dead";
     tg_context *ctx = tg_context_create(&options);
     swapping = tg_function_create(ctx, swap_arguments, NULL, NULL);
     matrix m = matrix_open(file);

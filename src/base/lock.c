@@ -55,6 +55,11 @@ static void wake_one(tgi_lock *lock)
 #endif
 }
 
+uintptr_t tgi_lock_self(void)
+{
+    return (uintptr_t)&self;
+}
+
 /* Only this thread stores its own identity, so a relaxed load suffices. */
 bool tgi_lock_is_owned(const tgi_lock *lock)
 {

@@ -43,8 +43,8 @@ done
 compare "disk cache" $graphs --vector-bits 256 --cache "$store"
 compare OMP_DYNAMIC env OMP_DYNAMIC=true $graphs --vector-bits 256
 if command -v taskset >/dev/null; then
-    compare "one CPU" taskset -c "$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')" \
-        $graphs --vector-bits 256
+    first=$(taskset -cp $$ | sed 's/.*: //; s/[-,].*//')
+    compare "one CPU" taskset -c "$first" $graphs --vector-bits 256
 fi
 compare x86-64-v3 env TGJIT_CPU=x86-64-v3 $graphs --vector-bits 128,256
 compare x86-64-v4 env TGJIT_CPU=x86-64-v4 $graphs --vector-bits 512

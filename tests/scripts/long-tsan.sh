@@ -45,7 +45,9 @@ done
 }
 
 export OMP_TOOL_LIBRARIES="$archer" TGJIT_CACHE=off OMP_NUM_THREADS=3
-export TSAN_OPTIONS="ignore_noninstrumented_modules=1 halt_on_error=0 $TSAN_OPTIONS"
+# Children of a process with threads start threads, too.
+TSAN_OPTIONS="ignore_noninstrumented_modules=1 die_after_fork=0 $TSAN_OPTIONS"
+export TSAN_OPTIONS
 n_failed=0
 
 # run PROGRAM [ARGUMENT...]

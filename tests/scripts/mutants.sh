@@ -11,8 +11,8 @@
 # `make check'; they must first pass without a fault. The last line is "N
 # caught, N survived, N broken"; a broken fault does not apply or does not build.
 #
-# SECONDS_OF_MUTANTS=N stops after N seconds and keeps the copy. The next run with
-# it goes on where this one stopped, on the same copy, whatever the tree has
+# SECONDS_OF_MUTANTS=N stops after N seconds and keeps the copy. The next run
+# with it goes on where this one stopped, on the same copy, whatever the tree has
 # become: mutants.txt has a line for each fault that is done.
 
 srcdir=${srcdir-$(dirname "$0")/../..}
@@ -253,5 +253,6 @@ has_time || not_finished
 rm -rf "$scratch"
 awk '/: caught by / { caught++ } /: SURVIVED, / { survived++ }
      /: BROKEN: / { broken++ }
-     END { printf "%d caught, %d survived, %d broken\n", caught, survived, broken
+     END { printf "%d caught, %d survived, %d broken\n", caught, survived,
+                  broken
            exit survived + broken > 0 }' "$results"

@@ -38,7 +38,13 @@ enum {
  * interpret. Memory referenced only by threads that do not exist in the child
  * would count as a leak.
  */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef __has_feature /* clang */
+#define HAS_FEATURE(name) __has_feature(name)
+#else
+#define HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer)
 enum { IS_SANITIZED = 1 };
 #else
 enum { IS_SANITIZED = 0 };

@@ -77,7 +77,7 @@ static bool set_all(tg_variable *v, int64_t number, int64_t n)
     return data && tg_variable_unmap(v) == TG_OK;
 }
 
-/* Saves numbers from `first` on, each in all files, and reports it to `done`. */
+/* Saves numbers from `first` on in all files, and reports each to `done`. */
 static void save_for_ever(int64_t first, int done)
 {
     tg_variable *v[VARIABLES];
@@ -180,7 +180,8 @@ static bool kill_one(int64_t first, long nanoseconds, int64_t *out_last)
     const bool is_hit = remove_temporaries() > 0;
     tg_context *ctx = create_context();
     for (int i = 0; i < FILES; i++) {
-        number = i == 2 ? number_in_tensor(ctx, i) : number_in_variables(ctx, i);
+        number = i == 2 ? number_in_tensor(ctx, i)
+                        : number_in_variables(ctx, i);
         /* The save after the last one that was reported may have ended. */
         CHECK(number == finished || number == finished + 1);
     }

@@ -117,6 +117,8 @@ libtgjit_core_la_SOURCES += \
 	jit/fuse/fuse_buffer.c \
 	jit/fuse/fuse_buffer.h \
 	jit/fuse/fuse_conv.c \
+	jit/fuse/fuse_early.c \
+	jit/fuse/fuse_early.h \
 	jit/fuse/fuse_expr.c \
 	jit/fuse/fuse_expr.h \
 	jit/fuse/fuse_kernel.c \

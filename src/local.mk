@@ -252,6 +252,7 @@ libtgjit_core_la_SOURCES += \
 	src/pass/pass_constant_fold.c \
 	src/pass/pass_hoist.c \
 	src/pass/pass_inline.c \
+	src/pass/pass_layout.c \
 	src/pass/pass_shape.c \
 	src/pass/pass_simplify.c \
 	src/pass/update_pieces.c \

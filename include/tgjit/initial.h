@@ -24,7 +24,8 @@ typedef enum tg_initial_kind {
     TG_INITIAL_TRUNCATED_NORMAL = 5,
     TG_INITIAL_SCALED_UNIFORM = 6,
     TG_INITIAL_SCALED_NORMAL = 7,
-    TG_INITIAL_ORTHOGONAL = 8
+    TG_INITIAL_ORTHOGONAL = 8,
+    TG_INITIAL_UNSET = 9
 } tg_initial_kind;
 
 /* Returned by the functions below; its members are not an interface. */
@@ -52,6 +53,14 @@ static inline tg_initial tg_initial_of(tg_initial_kind kind, double a,
 static inline tg_initial tg_zeros(void)
 {
     return tg_initial_of(TG_INITIAL_ZEROS, 0, 0);
+}
+
+/* Elements that are not set. Write all of them, such as by tg_variable_map or
+   tg_tensor_data, before anything reads them: for data that is read into its
+   place, which then is touched once. */
+static inline tg_initial tg_unset(void)
+{
+    return tg_initial_of(TG_INITIAL_UNSET, 0, 0);
 }
 
 /* Every element is `number`, which the dtype must be able to hold. */

@@ -65,7 +65,8 @@ static bool find_extents(const tgi_kernel_loops *k, int64_t *out_points,
 uint32_t tgi_fuse_straightline_cost(const tgi_kernel_loops *k)
 {
     int64_t points, along, rows;
-    if (k->checks.n || !find_extents(k, &points, &along, &rows))
+    if (k->checks.n || !tgi_memo_id_is_none(k->memo) ||
+        !find_extents(k, &points, &along, &rows))
         return 0;
     for (size_t i = 0; i < k->accesses.n; i++)
         if (k->accesses.data[i].panel_width)

@@ -31,6 +31,7 @@ typedef struct tgi_fuse_value {
     bool must_store;      /* a user needs it dense */
     bool prefers_memory;  /* its elements are reread: materialise it unless it
                              is a view */
+    bool is_repeated;     /* a broadcast repeats its elements many times */
     bool is_memoised;     /* MATERIALISED: as a copy of a variable that is not
                              written, if its buffer is temporary */
     bool swaps_last;      /* MATERIALISED: the last two axes are swapped in

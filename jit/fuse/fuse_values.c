@@ -22,6 +22,7 @@
 #include "fuse/fuse_value.h"
 
 #include "base/error.h"
+#include "fuse/fuse_buffer.h"
 #include "fuse/fuse_map.h"
 #include "fuse/fuse_task.h"
 #include "loop/explain.h"
@@ -33,7 +34,11 @@ enum {
     MAX_PART_DEPTH = 16, /* of concats and pads in each other */
     /* Half-cycles of an index that is computed for its check, and again for its
        use. It has up to 8 bytes, and the check is another sweep. */
-    MAX_CHECKED_COST = 4 * TGI_COST_CHEAP
+    MAX_CHECKED_COST = 4 * TGI_COST_CHEAP,
+    /* A transposed variable is copied if it has so many elements, and each of
+       them is used so many times. */
+    MIN_MEMO_ELEMENTS = 64,
+    MIN_MEMO_REPEATS = 16
 };
 
 /* -- Forward: costs and forwarding ----------------------------------------- */
@@ -213,18 +218,37 @@ tgi_ref tgi_fuse_storage_root(const tgi_fuse_state *s, tgi_ref ref)
     }
 }
 
+/* True if a broadcast uses each element of its operand often. */
+static bool repeats_often(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_ref in =
+        tgi_fuse_resolve(s, tgi_graph_node(s->graph, ref)->inputs[0]);
+    const int rank = tgi_fuse_rank(s, ref), added = rank - tgi_fuse_rank(s, in);
+    int64_t n = 1;
+    for (int axis = 0; axis < rank && n < MIN_MEMO_REPEATS; axis++) {
+        const tgi_dim extent = tgi_fuse_extent(s, ref, axis);
+        if (axis < added || tgi_fuse_extent(s, in, axis - added) != extent)
+            n = !tgi_dim_is_known(extent) || extent > MIN_MEMO_REPEATS
+                    ? MIN_MEMO_REPEATS
+                    : n * extent;
+    }
+    return n >= MIN_MEMO_REPEATS;
+}
+
 /* Records the uses that an inlined value, or a root, makes of its inputs. */
 static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
                            tgi_ref view)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     const tgi_fuse_value *value = &s->values[ref];
+    tgi_fuse_value *input;
     switch (node->op) {
     case TGI_OP_RESHAPE:
     case TGI_OP_TRANSPOSE:
     case TGI_OP_SLICE:
-        add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
-            value->prefers_memory;
+        input = add_use(s, node->inputs[0], owner, ref);
+        input->prefers_memory |= value->prefers_memory;
+        input->is_repeated |= value->is_repeated;
         return;
     case TGI_OP_WINDOW:
         /* An element is in several windows. */
@@ -236,9 +260,11 @@ static void add_input_uses(tgi_fuse_state *s, tgi_ref ref, tgi_ref owner,
         add_use(s, node->inputs[1], owner, ref);
         return;
     case TGI_OP_BROADCAST:
-        add_use(s, node->inputs[0], owner, ref)->prefers_memory |=
+        input = add_use(s, node->inputs[0], owner, ref);
+        input->prefers_memory |=
             value->prefers_memory ||
             (repeats_rows(s, ref) && is_loaded_if_repeated(s, node->inputs[0]));
+        input->is_repeated |= value->is_repeated || repeats_often(s, ref);
         return;
     case TGI_OP_GATHER:
         add_use(s, node->inputs[0], owner, ref)->prefers_memory = true;
@@ -296,7 +322,11 @@ static tgi_ref part_of_owner(const tgi_fuse_state *s, tgi_ref owner,
     const uint32_t i = TGI_SEVERAL_OWNERS - 1 - view;
     if (node->op == TGI_OP_CONCAT && i < node->n_inputs)
         return tgi_fuse_resolve(s, node->inputs[i]);
-    return node->op == TGI_OP_PAD ? tgi_fuse_resolve(s, node->inputs[0]) : 0;
+    /* The pieces of an operand with gaps between its elements are not written
+       one by one. */
+    return node->op == TGI_OP_PAD && !tgi_fuse_pad_has_gaps(s, owner)
+               ? tgi_fuse_resolve(s, node->inputs[0])
+               : 0;
 }
 
 /* True if the only use of a concat or pad is to be a piece of another one. */
@@ -388,6 +418,35 @@ static void add_scatter_uses(tgi_fuse_state *s, tgi_ref ref)
         !is_one;
 }
 
+/* True if the last axis of a transpose is not that of its operand. */
+static bool has_strided_rows(const tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_attr_perm *attr = tgi_graph_node(s->graph, ref)->attr;
+    int last = tgi_fuse_rank(s, ref) - 1, of_input = -1;
+    while (last >= 0 && tgi_fuse_extent(s, ref, last) == 1)
+        last--;
+    for (int i = 0; i <= last; i++)
+        if (tgi_fuse_extent(s, ref, i) != 1 && attr->perm[i] > of_input)
+            of_input = attr->perm[i];
+    return last >= 0 && attr->perm[last] != of_input;
+}
+
+/* True for a transposed variable that this graph does not write, and that rows
+   of another value read again and again, such as the filters of a depthwise
+   convolution: a copy that is kept between calls has contiguous rows. */
+static bool should_memoise(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_fuse_value *value = &s->values[ref];
+    if (tgi_graph_node(s->graph, ref)->op != TGI_OP_TRANSPOSE ||
+        !value->is_repeated || s->bound_params || !has_strided_rows(s, ref) ||
+        tgi_fuse_copied_variable(s, ref) < 0)
+        return false;
+    const tgi_dim count = tgi_fuse_n_elements(s, ref);
+    return tgi_dim_is_known(count) && count >= MIN_MEMO_ELEMENTS &&
+           count <= TGI_MAX_MEMO_BYTES /
+                        tgi_dtype_bytes((tg_dtype)tgi_fuse_dtype(s, ref));
+}
+
 /* Swaps the last two axes of a pad that only a convolution with few filters
    reads, and of its result, unless a user needs that dense. All uses of both
    are known. */
@@ -430,6 +489,8 @@ static void visit_value(tgi_fuse_state *s, tgi_ref ref)
     if (!value->is_live || value->forwards_to != ref)
         return;
 
+    if (should_memoise(s, ref))
+        value->is_memoised = value->must_store = true;
     value->class = (uint8_t)classify(s, ref);
     switch ((tgi_value_class)value->class) {
     case TGI_VALUE_ALIAS:

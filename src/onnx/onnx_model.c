@@ -49,7 +49,7 @@ static tg_status create_variable(tg_onnx_model *m,
         return TG_ERROR_OUT_OF_MEMORY;
     x->variable = tg_variable_create_with(
         m->ctx, name, x->array.dtype, x->array.rank, x->array.dims,
-        x->array.data ? tg_from_data(x->array.data) : tg_zeros(), &options);
+        x->array.data ? tg_from_data(x->array.data) : tg_unset(), &options);
     if (!x->variable)
         return tg_error_last()->status;
     return x->array.data ? TG_OK : fill_variable(reader, x);

@@ -109,15 +109,150 @@ static tg_value centred(const tgi_onnx_call *c, size_t i, size_t zero, int axis)
     return F2(sub, x, along(c, z, axis, tgi_onnx_in_rank(c, i)));
 }
 
+static bool is_byte(tg_value x)
+{
+    return tg_value_dtype(x) == TG_I8 || tg_value_dtype(x) == TG_U8;
+}
+
+/* The sums of x along an axis, which is kept. */
+static tg_value sums(const tgi_onnx_call *c, tg_value x, int axis)
+{
+    tg_axes axes = tg_axes_of(1, &axis);
+    axes.keep = true;
+    return tg_sum_at(TG_IN(cast(c, x, TG_I32)), axes, c->site);
+}
+
+/*
+ * The product of matrices of bytes x and y, for which CPUs have instructions,
+ * less its zero points p of x and q of y, of i32 and invalid if there are none:
+ *
+ *     sum (x - p) (y - q) = sum x y - p sum y - q (sum x - k p)
+ *
+ * which is exact, because i32 wraps.
+ */
+static tg_value multiply_bytes(const tgi_onnx_call *c, tg_value x, tg_value p,
+                               tg_value y, tg_value q)
+{
+    const int k = tg_value_rank(x) - 1;
+    tg_value result = tg_matmul_integer_at(TG_IN(x), TG_IN(y), c->site);
+    if (tg_is_valid(p))
+        result = F2(sub, result, F2(mul, p, sums(c, y, tg_value_rank(y) - 2)));
+    if (!tg_is_valid(q))
+        return result;
+    tg_value of_x = sums(c, x, k);
+    if (tg_is_valid(p))
+        of_x = F2(sub, of_x,
+                  F2(mul, p,
+                     tgi_onnx_scalar_like(c, p, (double)tg_value_dim(x, k))));
+    return F2(sub, result, F2(mul, q, of_x));
+}
+
+/* Input `zero` as i32 by position of an axis of input i; invalid: none. */
+static tg_value zero_point(const tgi_onnx_call *c, size_t i, size_t zero,
+                           int axis)
+{
+    return tgi_onnx_has(c, zero)
+               ? along(c, cast(c, tgi_onnx_in(c, zero), TG_I32), axis,
+                       tgi_onnx_in_rank(c, i))
+               : (tg_value){0, 0};
+}
+
 /* Zero points of a are by row, those of b by column. */
 static tg_value multiply(const tgi_onnx_call *c, size_t b, size_t zero_a,
                          size_t zero_b)
 {
     const int last = tgi_onnx_in_rank(c, b) - 1;
     const int row = tgi_onnx_in_rank(c, 0) - 2;
+    if (row >= 0 && last >= 1 && is_byte(tgi_onnx_in(c, 0)) &&
+        is_byte(tgi_onnx_in(c, b)) &&
+        tg_dim_is_known(tg_value_dim(tgi_onnx_in(c, 0), row + 1)))
+        return multiply_bytes(c, tgi_onnx_in(c, 0),
+                              zero_point(c, 0, zero_a, row), tgi_onnx_in(c, b),
+                              zero_point(c, b, zero_b, last));
     const tg_value x = centred(c, 0, zero_a, row < 0 ? 0 : row);
     const tg_value y = centred(c, b, zero_b, last < 0 ? 0 : last);
     return tg_matmul_with_at(TG_IN(x), TG_IN(y), TG_MATMUL_PLAIN, c->site);
+}
+
+/* x with its zero point p as padding. */
+static tg_value pad_windows(const tgi_onnx_call *c, tg_value x, tg_value p,
+                            const tgi_onnx_windows *s)
+{
+    const tg_value zero = tgi_onnx_scalar_like(c, x, 0);
+    const tg_value fill =
+        tg_is_valid(p) ? cast(c, p, tg_value_dtype(x)) : zero;
+    for (int i = 0; i < s->n_spatial; i++)
+        if (s->low[i] || s->high[i])
+            x = tg_pad_at(TG_IN(x), i + 2, s->low[i], s->high[i], TG_IN(fill),
+                          c->site);
+    return x;
+}
+
+/* The windows of x as rows, and the filters as columns. */
+static tg_value convolve_bytes(const tgi_onnx_call *c, tg_value x, tg_value p,
+                               tg_value w, tg_value q,
+                               const tgi_onnx_windows *s)
+{
+    const int n = s->n_spatial;
+    const int64_t filters = tg_value_dim(w, 0);
+    int axes[TG_MAX_SPATIAL], perm[TG_MAX_RANK];
+    int64_t dims[TG_MAX_RANK], k = tg_value_dim(w, 1);
+    for (int i = 0; i < n; i++) {
+        axes[i] = i + 2;
+        k *= s->kernel[i];
+    }
+    x = tg_windows_at(TG_IN(pad_windows(c, x, p, s)), n, axes, s->kernel,
+                      s->stride, s->dilation, c->site);
+    for (int i = 0; i < 2 * n + 2; i++)
+        perm[i] = i == 0 ? 0 : i <= n ? i + 1 : i == n + 1 ? 1 : i;
+    x = tg_transpose_at(TG_IN(x), 2 * n + 2, perm, c->site);
+    for (int i = 0; i <= n; i++)
+        dims[i] = tg_value_dim(x, i);
+    dims[n + 1] = filters;
+    x = tg_reshape_at(TG_IN(x), 2, (const int64_t[]){-1, k}, c->site);
+    w = tg_reshape_at(TG_IN(w), 2, (const int64_t[]){filters, k}, c->site);
+    w = tg_transpose_at(TG_IN(w), 2, (const int[]){1, 0}, c->site);
+    tg_value y = multiply_bytes(c, x, p, w, q);
+    y = tg_reshape_at(TG_IN(y), n + 2, dims, c->site);
+    for (int i = 0; i < n + 2; i++)
+        perm[i] = i == 0 ? 0 : i == 1 ? n + 1 : i - 1;
+    return tg_transpose_at(TG_IN(y), n + 2, perm, c->site);
+}
+
+/* True for one group of known extents, but those of the image. */
+static bool is_dense(const tgi_onnx_call *c, tg_value x, tg_value w,
+                     const tgi_onnx_windows *s)
+{
+    bool is = tgi_onnx_int(c, "group", 1) == 1 && s->n_spatial > 0 &&
+              s->padding == TG_PADDING_EXPLICIT &&
+              tg_dim_is_known(tg_value_dim(w, 0)) &&
+              tg_dim_is_known(tg_value_dim(w, 1)) &&
+              tg_value_dim(x, 1) == tg_value_dim(w, 1);
+    for (int i = 0; is && i < s->n_spatial; i++)
+        is = tg_value_dim(w, i + 2) == s->kernel[i];
+    return is;
+}
+
+/* Inputs: x, its zero point; w, at position `w`, its zero point, which may be
+   one per filter. */
+static tg_value convolve(const tgi_onnx_call *c, size_t zero_x, size_t w,
+                         size_t zero_w)
+{
+    const tg_value x = tgi_onnx_in(c, 0), filters = tgi_onnx_in(c, w);
+    tgi_onnx_windows s;
+    const tg_value p = zero_point(c, 0, zero_x, 0);
+    if (!is_byte(x) || !is_byte(filters) ||
+        (tg_is_valid(p) && tg_value_rank(p) > 0) ||
+        !tgi_onnx_read_windows(c, x, filters, &s) ||
+        !is_dense(c, x, filters, &s))
+        return tgi_onnx_convolve(c, centred(c, 0, zero_x, 0),
+                                 centred(c, w, zero_w, 0));
+    /* By filter, which are the columns of the product. */
+    const tg_value q = tgi_onnx_has(c, zero_w)
+                           ? along(c, cast(c, tgi_onnx_in(c, zero_w), TG_I32),
+                                   1, 2)
+                           : (tg_value){0, 0};
+    return convolve_bytes(c, x, p, filters, q, &s);
 }
 
 void tgi_onnx_build_matmul_integer(const tgi_onnx_call *c)
@@ -127,8 +262,7 @@ void tgi_onnx_build_matmul_integer(const tgi_onnx_call *c)
 
 void tgi_onnx_build_conv_integer(const tgi_onnx_call *c)
 {
-    tgi_onnx_out(c, 0,
-                 tgi_onnx_convolve(c, centred(c, 0, 2, 0), centred(c, 1, 3, 0)));
+    tgi_onnx_out(c, 0, convolve(c, 2, 1, 3));
 }
 
 /* Sums of products as numbers of the scale and zero point of the result. The
@@ -159,8 +293,7 @@ void tgi_onnx_build_qlinear_matmul(const tgi_onnx_call *c)
 
 void tgi_onnx_build_qlinear_conv(const tgi_onnx_call *c)
 {
-    tg_value sum =
-        tgi_onnx_convolve(c, centred(c, 0, 2, 0), centred(c, 3, 5, 0));
+    tg_value sum = convolve(c, 2, 3, 5);
     if (tgi_onnx_has(c, 8))
         sum = tgi_onnx_add_bias(c, sum, tgi_onnx_in(c, 8));
     tgi_onnx_out(c, 0, requantise(c, sum, 1, 4, 6, 1));

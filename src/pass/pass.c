@@ -7,6 +7,8 @@
  *
  *   inline    first: later passes see one graph, in which extents that are
  *             symbols of a callee may be known
+ *   layout    before distribute, which cannot cut transposes, and before shape,
+ *             which removes those that are left in pairs
  *   crop      before shape combines the slices it looks for
  *   shape     removes no-op views, which hide constants and equal operands
  *             from fold and simplify

@@ -14,6 +14,7 @@
 /* X(name, what it does), in order. */
 #define TGI_PASSES(X) \
     X(inline, "inline calls") \
+    X(layout, "move transposes to where they cancel") \
     X(crop, "compute only what slices take") \
     X(shape, "combine and remove views") \
     X(distribute, "distribute expressions over pieces of concats and pads") \
@@ -37,8 +38,9 @@ typedef struct tgi_pass {
 extern const tgi_pass tgi_passes[];
 extern const size_t tgi_n_passes;
 
-tgi_pass_run tgi_pass_inline, tgi_pass_crop, tgi_pass_distribute, tgi_pass_fold,
-    tgi_pass_simplify, tgi_pass_shape, tgi_pass_hoist, tgi_pass_dead;
+tgi_pass_run tgi_pass_inline, tgi_pass_layout, tgi_pass_crop,
+    tgi_pass_distribute, tgi_pass_fold, tgi_pass_simplify, tgi_pass_shape,
+    tgi_pass_hoist, tgi_pass_dead;
 
 /*
  * Adds the constant that an elementwise node of scalar constants evaluates to,

@@ -18,6 +18,9 @@
  * elementwise ones that are evaluated once per element, and the slices, concats
  * and pads between them.
  *
+ * A pad of a value that is computed for it alone, and that several nodes use, is
+ * not distributed: the value is stored inside the border at no cost.
+ *
  * An update of most of a value that is read elsewhere becomes a concat, too
  * (update_pieces.h).
  *
@@ -158,9 +161,39 @@ static bool is_dead(const tgi_node *node, const use_count *use)
                        TGI_FLAG_EFFECT | TGI_FLAG_MAY_FAIL | TGI_FLAG_ORDERED);
 }
 
+/* Counts the users of each node, by ref, that are not dead, and results. */
+static void count_live_users(const tgi_graph *graph, uint32_t *n_users)
+{
+    for (size_t i = 0; i < graph->results.n; i++)
+        n_users[graph->results.data[i]]++;
+    for (tgi_ref ref = graph->n_nodes; ref > 0; ref--) {
+        const tgi_node *node = tgi_graph_node(graph, ref);
+        if (n_users[ref] == 0 && !tgi_graph_is_root(graph, node))
+            continue;
+        for (uint32_t i = 0; i < node->n_inputs; i++)
+            n_users[node->inputs[i]]++;
+    }
+}
+
+/* True for the border of a value that is computed for it alone, and that several
+   nodes use: the value is stored anyway, and it can be stored inside the
+   border. Distributed, each part of each user would be a kernel. */
+static bool is_stored_inside(const tgi_graph *graph, tgi_ref ref,
+                             const uint32_t *n_users)
+{
+    const tgi_node *node = tgi_graph_node(graph, ref);
+    if (node->op != TGI_OP_PAD || n_users[ref] < 2)
+        return false;
+    const tgi_node *operand = tgi_graph_node(graph, node->inputs[0]);
+    const int class = tgi_op_table[operand->op].cls;
+    return n_users[node->inputs[0]] == 1 &&
+           (tgi_op_is_elementwise(operand->op) ||
+            class == TGI_OPCLASS_MATMUL || class == TGI_OPCLASS_CONV);
+}
+
 /* Marks the members of expressions, from results to parameters. */
-static void find_members(const tgi_graph *graph, use_count *uses,
-                         bool *is_member)
+static void find_members(const tgi_graph *graph, const uint32_t *n_users,
+                         use_count *uses, bool *is_member)
 {
     for (size_t i = 0; i < graph->results.n; i++)
         uses[graph->results.data[i]].is_elsewhere = true;
@@ -172,7 +205,8 @@ static void find_members(const tgi_graph *graph, use_count *uses,
         /* Memory is better than evaluating an element twice. */
         const bool is_once = use->n == 1 || !use->is_placed;
         is_member[ref] = use->n > 0 && !use->is_elsewhere &&
-                         (is_placement(graph, node) ||
+                         ((is_placement(graph, node) &&
+                           !is_stored_inside(graph, ref, n_users)) ||
                           (tgi_op_is_elementwise(node->op) && is_once));
         count_uses(graph, node, use, is_member[ref], uses);
     }
@@ -715,12 +749,15 @@ tg_status tgi_pass_distribute(const tgi_graph *in, tgi_graph **out_graph)
     const size_t n = in->n_nodes + 1;
     use_count *uses = tgi_alloc_zero(n * sizeof(*uses));
     bool *is_member = tgi_alloc_zero(n * sizeof(*is_member));
+    uint32_t *n_users = tgi_alloc_zero(n * sizeof(*n_users));
     /* Not on the stack: the pass calls itself for regions in regions. */
     distributor *d = tgi_alloc_zero(sizeof(*d));
-    tg_status status = uses && is_member && d ? TG_OK : tgi_error_memory();
+    tg_status status =
+        uses && is_member && n_users && d ? TG_OK : tgi_error_memory();
     *out_graph = NULL;
     if (!status) {
-        find_members(in, uses, is_member);
+        count_live_users(in, n_users);
+        find_members(in, n_users, uses, is_member);
         d->uses = uses;
         d->is_member = is_member;
         status = run(d, in, out_graph);
@@ -729,6 +766,7 @@ tg_status tgi_pass_distribute(const tgi_graph *in, tgi_graph **out_graph)
     }
     tgi_free(uses);
     tgi_free(is_member);
+    tgi_free(n_users);
     tgi_free(d);
     return status;
 }

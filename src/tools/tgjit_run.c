@@ -44,7 +44,6 @@ static const char usage[] =
 typedef struct assignment {
     char name[256]; /* "": any */
     const char *what;
-    bool is_used;
 } assignment;
 
 typedef struct options {
@@ -162,7 +161,6 @@ static tg_tensor *input_tensor(tg_context *ctx, options *o,
                      name);
         return NULL;
     }
-    a->is_used = true;
     if (!strncmp(a->what, "random", 6) &&
         (a->what[6] == 0 || a->what[6] == ':'))
         return random_tensor(ctx, tg_onnx_input_spec(m, i), a->what + 6,
@@ -170,11 +168,30 @@ static tg_tensor *input_tensor(tg_context *ctx, options *o,
     return load_tensor(ctx, a->what);
 }
 
+/* False, with a message, if a name is none of the model's inputs. */
+static bool check_names(const options *o, const tg_onnx_model *m)
+{
+    for (size_t i = 0; i < o->n_inputs; i++) {
+        size_t k = 0;
+        while (k < tg_onnx_input_count(m) &&
+               strcmp(o->inputs[i].name, tg_onnx_input_name(m, k)))
+            k++;
+        if (*o->inputs[i].name && k == tg_onnx_input_count(m)) {
+            fprintf(stderr, "tgjit-run: the model has no input '%s'\n",
+                    o->inputs[i].name);
+            return false;
+        }
+    }
+    return true;
+}
+
 /* Sets the inputs that decide shapes; the others are arguments. */
 static bool set_inputs(tg_context *ctx, options *o, tg_onnx_model *m,
                        tg_tensor **args, size_t *n_args)
 {
     *n_args = 0;
+    if (!check_names(o, m))
+        return false;
     for (size_t i = 0; i < tg_onnx_input_count(m); i++) {
         tg_tensor *x = input_tensor(ctx, o, m, i);
         if (!x)
@@ -188,12 +205,6 @@ static bool set_inputs(tg_context *ctx, options *o, tg_onnx_model *m,
         if (status)
             return complain("");
     }
-    for (size_t i = 0; i < o->n_inputs; i++)
-        if (!o->inputs[i].is_used && *o->inputs[i].name) {
-            fprintf(stderr, "tgjit-run: the model has no input '%s'\n",
-                    o->inputs[i].name);
-            return false;
-        }
     return true;
 }
 
@@ -307,7 +318,9 @@ static bool is_close(const options *o, const char *name, const tg_tensor *x,
         rank != tg_tensor_rank(expected) ||
         (rank && memcmp(tg_tensor_dims(x), tg_tensor_dims(expected),
                         (size_t)rank * sizeof(int64_t)))) {
-        printf("%s: dtype or shape differs\n", name);
+        printf("%s: dtype or shape differs: %s, ", name,
+               tg_tensor_format(x, "%t"));
+        printf("but %s was expected\n", tg_tensor_format(expected, "%t"));
         return false;
     }
     for (int64_t i = 0; i < tg_tensor_count(x); i++) {
@@ -418,7 +431,7 @@ static int load_and_run(options *o, const char *path)
     return passes ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
-/* A name may not hold a '/': "a/b=c" is a file. */
+/* Names of inputs may hold any character but '='. */
 static bool assign(assignment *all, size_t *n, size_t capacity,
                    const char *text)
 {
@@ -483,6 +496,15 @@ static bool take_option(options *o, int option)
     }
 }
 
+/* The exit status of a wrong command line. */
+static int refuse(const char *why)
+{
+    fprintf(stderr, "%sUsage: tgjit-run [OPTION]... MODEL.onnx; --help lists "
+                    "the options\n",
+            why);
+    return EXIT_USAGE;
+}
+
 int main(int argc, char **argv)
 {
     static const struct option known[] = {
@@ -501,8 +523,8 @@ int main(int argc, char **argv)
         {NULL, 0, NULL, 0}};
     static options o = {
         .backend = "jit", .relative = 1e-3, .absolute = 1e-7, .repeat = 1};
-    int option;
-    while ((option = getopt_long(argc, argv, "i:o:", known, NULL)) != -1) {
+    int option, number = -1;
+    while ((option = getopt_long(argc, argv, "i:o:", known, &number)) != -1) {
         if (option == 'h') {
             fputs(usage, stdout);
             return EXIT_SUCCESS;
@@ -512,13 +534,19 @@ int main(int argc, char **argv)
             return EXIT_SUCCESS;
         }
         if (!take_option(&o, option)) {
-            fputs(usage, stderr);
-            return EXIT_USAGE;
+            /* getopt_long has reported options that it does not know. */
+            if (option != '?')
+                fprintf(stderr, "tgjit-run: --%s=%s: wrong value\n",
+                        number >= 0     ? known[number].name
+                        : option == 'i' ? "input"
+                                        : "output",
+                        optarg);
+            return refuse("");
         }
+        number = -1;
     }
-    if (optind + 1 != argc) {
-        fputs(usage, stderr);
-        return EXIT_USAGE;
-    }
+    if (optind + 1 != argc)
+        return refuse(optind == argc ? "tgjit-run: no model is given\n"
+                                     : "tgjit-run: more than one model\n");
     return load_and_run(&o, argv[optind]);
 }

@@ -152,7 +152,8 @@ Test(context, every_pass_can_be_dumped)
                       "gelu_like_0.dead.txt\ngelu_like_0.distribute.txt\n"
                       "gelu_like_0.final.txt\n"
                       "gelu_like_0.fold.txt\ngelu_like_0.hoist.txt\n"
-                      "gelu_like_0.inline.txt\ngelu_like_0.shape.txt\n"
+                      "gelu_like_0.inline.txt\ngelu_like_0.layout.txt\n"
+                      "gelu_like_0.shape.txt\n"
                       "gelu_like_0.simplify.txt\ngelu_like_0.trace.txt\n");
     check_golden("dumped_trace.txt", read_file(&dir, "gelu_like_0.trace.txt"));
     check_golden("dumped_final.txt", read_file(&dir, "gelu_like_0.final.txt"));
@@ -192,7 +193,7 @@ Test(context, options_win_over_the_environment)
     setenv("TGJIT_LOG", "debug", 1);
     setenv("TGJIT_EXPLAIN", "retrace", 1);
     setenv("TGJIT_SKIP_PASSES",
-           "inline,crop,shape,distribute,fold,simplify,hoist,dead", 1);
+           "inline,layout,crop,shape,distribute,fold,simplify,hoist,dead", 1);
     session s;
     session_begin(&s);
     tg_function *f = traced_once(s.ctx, NULL);
@@ -250,8 +251,8 @@ Test(context, options_that_mean_nothing_are_refused)
             "'loud' is not one of off, warn, info, debug, +trace, +pass, "
             "+call, +memory, +jit, +cache, +config");
     REFUSED(skip_passes, "fold, unfold",
-            "'unfold' is not one of inline, crop, shape, distribute, fold, "
-            "simplify, hoist, dead, elide-copies, in-place, group, "
+            "'unfold' is not one of inline, layout, crop, shape, distribute, "
+            "fold, simplify, hoist, dead, elide-copies, in-place, group, "
             "row-blocks, share");
     REFUSED(explain, "retrace,everything",
             "'everything' is not one of retrace, fusion");
@@ -352,7 +353,8 @@ static void foldable(tg_trace *t, const tg_value *in, void *user)
 Test(context, passes_can_be_left_out_and_change_no_bits)
 {
     static const char *const skips[] = {
-        "", "fold", "inline,crop,shape,distribute,fold,simplify,hoist,dead",
+        "", "fold",
+        "inline,layout,crop,shape,distribute,fold,simplify,hoist,dead",
         "dead, simplify"};
     for (int i = 0; i < 4; i++) {
         tg_context_options options = {.skip_passes = skips[i]};

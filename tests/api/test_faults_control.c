@@ -157,7 +157,8 @@ static bool raw_scenario(void)
     world w;
     bool good =
         world_begin(&w, all_kinds, scale,
-                    "inline,crop,distribute,fold,simplify,hoist,shape,dead") &&
+                    "inline,layout,crop,distribute,fold,simplify,hoist,"
+                    "shape,dead") &&
         (w.bound = tg_bind(w.f, TG_ARGS(w.x), TG_RESULTS(&w.y))) &&
         !tg_run(w.bound) && (w.text = tg_function_text(w.f, TG_TEXT_GRAPH));
     return world_end(&w, good);

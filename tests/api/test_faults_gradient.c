@@ -6,7 +6,8 @@
 #include "support/control.h"
 
 /* Other tests inject faults into these without gradients. */
-#define ALL_PASSES "inline,crop,distribute,fold,simplify,hoist,shape,dead"
+#define ALL_PASSES \
+    "inline,layout,crop,distribute,fold,simplify,hoist,shape,dead"
 
 typedef struct world {
     tg_context *ctx;

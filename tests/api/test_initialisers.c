@@ -191,6 +191,30 @@ Test(initialiser, an_explicit_seed_takes_precedence)
     check_nothing_is_alive();
 }
 
+/* -- Unset elements --------------------------------------------------------- */
+
+Test(initialiser, unset_elements_are_written_in_place)
+{
+    tg_context *ctx = create_seeded(0);
+    static double data[COUNT];
+    tg_variable *v = tg_variable_create(ctx, "v", TG_F64,
+                                        TG_DIMS(ROWS, COLUMNS), tg_unset());
+    tg_tensor *t = tg_tensor_create(ctx, TG_I32, TG_DIMS(COUNT), tg_unset());
+    cr_assert(v && t, "%s", tg_error(ctx));
+    double *elements = tg_variable_map(v, TG_WRITE);
+    cr_assert_not_null(elements);
+    for (int i = 0; i < COUNT; i++)
+        elements[i] = i;
+    check_works(tg_variable_unmap(v));
+    check_works(tg_variable_get(v, data, sizeof(data)));
+    for (int i = 0; i < COUNT; i++)
+        cr_assert_eq(data[i], i);
+    tg_tensor_release(t);
+    tg_variable_release(v);
+    tg_context_release(ctx);
+    check_nothing_is_alive();
+}
+
 /* -- Bad input ------------------------------------------------------------- */
 
 Test(initialiser, bad_input_is_refused)

@@ -80,7 +80,8 @@ static bool check_all(job *of, bool with_passes)
     tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
     options.skip_passes =
         with_passes ? ""
-                    : "inline,crop,shape,distribute,fold,simplify,hoist,dead";
+                    : "inline,layout,crop,shape,distribute,fold,simplify,"
+                      "hoist,dead";
     tg_context *ctx = tg_context_create(&options);
     tg_function *function = tg_function_create(ctx, of->callback, ctx, NULL);
     tg_variable *variable =

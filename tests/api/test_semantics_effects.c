@@ -12,7 +12,7 @@
 static void with_and_without_passes(void (*check)(session *s))
 {
     static const char *const skips[] = {
-        "", "fold,simplify,crop,shape,distribute,dead", "inline",
+        "", "fold,simplify,layout,crop,shape,distribute,dead", "inline",
         "fold,simplify,hoist,shape,dead,inline"};
     for (int i = 0; i < 4; i++) {
         session s;

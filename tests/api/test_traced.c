@@ -22,7 +22,8 @@ static void check_text(tg_function *f, tg_text_kind kind, const char *name)
 static void session_begin_raw(session *s)
 {
     tg_context_options options = {
-        .skip_passes = "inline,crop,shape,distribute,fold,simplify,hoist,dead"};
+        .skip_passes = "inline,layout,crop,shape,distribute,fold,simplify,"
+                       "hoist,dead"};
     session_begin_with(s, options);
 }
 

@@ -215,10 +215,10 @@ Test(variable, bad_arguments_are_refused)
                                          tg_seeded(tg_uniform(0, 1), 1)),
                       TG_ERROR_DTYPE,
                       "a random initial value needs a float dtype, not i32");
-    tg_initial unknown = {.kind = (tg_initial_kind)9};
+    tg_initial unknown = {.kind = (tg_initial_kind)10};
     check_no_variable(
         tg_variable_create(s.ctx, "v", TG_F32, TG_SCALAR, unknown),
-        TG_ERROR_INVALID_ARGUMENT, "9 is not a kind of initial value");
+        TG_ERROR_INVALID_ARGUMENT, "10 is not a kind of initial value");
     tg_variable_options options = TG_VARIABLE_OPTIONS_INIT;
     options.group = tg_group_create(other.ctx);
     check_no_variable(tg_variable_create_with(s.ctx, "v", TG_F32, TG_SCALAR,

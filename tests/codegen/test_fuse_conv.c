@@ -71,6 +71,16 @@ static void gradient_of_filters(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, g);
 }
 
+/* in: images, filters, scale and variance [filters]: a batch norm, whose factor
+   is recorded behind the convolution */
+static void normalised(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value y = tg_conv(in[0], in[1]);
+    const tg_value factor = tg_mul(in[2], tg_rsqrt(tg_add(in[3], 1e-5)));
+    tg_return(t, tg_relu(tg_mul(y, factor)));
+}
+
 static void pooling(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
@@ -227,6 +237,19 @@ Test(fuse_conv, epilogues_join_the_kernel)
     cr_assert_eq(last->reductions.n, 1);
     cr_assert_eq(last->stores.n, 1);
     cr_assert_eq(n_temporary(&fu), 8 * 22 * 22 * 3);
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
+Test(fuse_conv, factors_of_epilogues_are_computed_before)
+{
+    fused fu;
+    fuse(&fu, normalised, NO_SYMBOLS, F32(8, 20, 20, 3), F32(3, 3, 3, 16),
+         F32(16), F32(16));
+    cr_assert_eq(n_kernels(&fu), 2);
+    const tgi_kernel_loops *last = fu.loops->kernels.data[1];
+    cr_assert_eq(last->reductions.n, 1);
+    cr_assert_eq(n_temporary(&fu), 16);
     fuse_end(&fu);
     check_nothing_is_alive();
 }

@@ -108,6 +108,18 @@ static inline proto *set_float(proto *n, const char *name, float number)
     return n;
 }
 
+static inline proto *set_ints(proto *n, const char *name, size_t n_numbers,
+                              const int64_t *numbers)
+{
+    proto a = {.n = 0};
+    put_text(&a, 1, name);
+    for (size_t i = 0; i < n_numbers; i++)
+        put_int(&a, 8, numbers[i]);
+    put_int(&a, 20, 7);
+    put_message(n, 5, &a);
+    return n;
+}
+
 /* The attribute of the function that the node is in. */
 static inline proto *set_reference(proto *n, const char *name,
                                      const char *of_function)
@@ -134,7 +146,14 @@ static inline proto *set_graph(proto *n, const char *name,
 /* -- Graphs ---------------------------------------------------------------- */
 
 /* Codes of element types. */
-enum { MESSAGE_F32 = 1, MESSAGE_I64 = 7, MESSAGE_STRING = 8, MESSAGE_BOOL = 9 };
+enum {
+    MESSAGE_F32 = 1,
+    MESSAGE_U8 = 2,
+    MESSAGE_I8 = 3,
+    MESSAGE_I64 = 7,
+    MESSAGE_STRING = 8,
+    MESSAGE_BOOL = 9
+};
 
 static inline void add_node(proto *graph, const proto *n)
 {

@@ -130,4 +130,36 @@ static inline proto function_model(bool gives_alpha)
     return m;
 }
 
+/* y = (x - p) (w - q) for bytes x, w with their zero points, one per row of x
+   and one per column of w. */
+static inline proto integer_product(int64_t m, int64_t k, int64_t n)
+{
+    proto g = {.n = 0};
+    const proto product = node("MatMulInteger", "x,w,p,q", "y");
+    add_node(&g, &product);
+    add_in(&g, "x", MESSAGE_U8, 2, DIMS(m, k));
+    add_in(&g, "w", MESSAGE_I8, 2, DIMS(k, n));
+    add_in(&g, "p", MESSAGE_U8, 1, DIMS(m));
+    add_in(&g, "q", MESSAGE_I8, 1, DIMS(n));
+    add_out(&g, "y");
+    return model(&g, 13);
+}
+
+/* The same of a convolution with windows at even positions of x, which begin in
+   its border; one zero point per filter. */
+static inline proto integer_convolution(const int64_t *x, const int64_t *w)
+{
+    proto g = {.n = 0};
+    proto conv = node("ConvInteger", "x,w,p,q", "y");
+    set_ints(&conv, "pads", 4, DIMS(1, 1, 0, 0));
+    set_ints(&conv, "strides", 2, DIMS(2, 2));
+    add_node(&g, &conv);
+    add_in(&g, "x", MESSAGE_U8, 4, x);
+    add_in(&g, "w", MESSAGE_I8, 4, w);
+    add_in(&g, "p", MESSAGE_U8, 0, NULL);
+    add_in(&g, "q", MESSAGE_I8, 1, w);
+    add_out(&g, "y");
+    return model(&g, 13);
+}
+
 #endif /* TGI_TEST_ONNX_MODELS_H */

@@ -277,6 +277,118 @@ Test(onnx, a_local_function_takes_attributes)
     session_end(&s);
 }
 
+/* -- Quantised numbers ----------------------------------------------------- */
+
+static void check_multiplies_bytes(tg_onnx_model *m)
+{
+    char *text = tg_function_text(tg_onnx_function(m), TG_TEXT_GRAPH);
+    cr_assert_not_null(strstr(text, " bytes"), "%s", text);
+    tg_text_free(text);
+}
+
+/* The products of bytes are the CPU's; zero points are taken off the sums. */
+Test(onnx, products_of_bytes_have_their_zero_points_taken_off)
+{
+    enum { M = 3, K = 7, N = 5 };
+    session s;
+    uint8_t x[M][K], p[M];
+    int8_t w[K][N], q[N];
+    for (int i = 0; i < M * K; i++)
+        x[0][i] = (uint8_t)(37 * i + 5);
+    for (int i = 0; i < K * N; i++)
+        w[0][i] = (int8_t)(53 * i - 100);
+    for (int i = 0; i < M; i++)
+        p[i] = (uint8_t)(255 - 90 * i);
+    for (int i = 0; i < N; i++)
+        q[i] = (int8_t)(50 * i - 128);
+    session_begin(&s);
+    const proto bytes = integer_product(M, K, N);
+    tg_onnx_model *m = parse(s.ctx, &bytes, NULL);
+    tg_tensor *of_x = tg_tensor_copy(s.ctx, x, TG_U8, TG_DIMS(M, K));
+    tg_tensor *of_w = tg_tensor_copy(s.ctx, w, TG_I8, TG_DIMS(K, N));
+    tg_tensor *of_p = tg_tensor_copy(s.ctx, p, TG_U8, TG_DIMS(M));
+    tg_tensor *of_q = tg_tensor_copy(s.ctx, q, TG_I8, TG_DIMS(N));
+    tg_tensor *y = NULL;
+    check_works(tg_call(tg_onnx_function(m), TG_ARGS(of_x, of_w, of_p, of_q),
+                        TG_RESULTS(&y)));
+    const int32_t *result = tg_tensor_data(y);
+    for (int i = 0; i < M; i++)
+        for (int j = 0; j < N; j++) {
+            int32_t sum = 0;
+            for (int k = 0; k < K; k++)
+                sum += (x[i][k] - p[i]) * (w[k][j] - q[j]);
+            cr_assert_eq(result[i * N + j], sum);
+        }
+    check_multiplies_bytes(m);
+    tg_tensor_release(y);
+    tg_tensor_release(of_q);
+    tg_tensor_release(of_p);
+    tg_tensor_release(of_w);
+    tg_tensor_release(of_x);
+    tg_onnx_model_release(m);
+    session_end(&s);
+}
+
+enum { CHANNELS = 3, SIDE = 5, FILTERS = 4, WINDOW = 3, N_WINDOWS = 2 };
+
+/* One result of the convolution; what the windows cover outside of the image is
+   the zero point. */
+static int32_t convolved(const uint8_t *x, const int8_t *w, int p, int q,
+                         int row, int column)
+{
+    int32_t sum = 0;
+    for (int c = 0; c < CHANNELS; c++)
+        for (int i = 0; i < WINDOW; i++)
+            for (int j = 0; j < WINDOW; j++) {
+                const int y = 2 * row - 1 + i, z = 2 * column - 1 + j;
+                if (y >= 0 && z >= 0)
+                    sum += (x[(c * SIDE + y) * SIDE + z] - p) *
+                           (w[(c * WINDOW + i) * WINDOW + j] - q);
+            }
+    return sum;
+}
+
+Test(onnx, convolutions_of_bytes_are_products_of_bytes)
+{
+    enum { OF_X = CHANNELS * SIDE * SIDE, OF_W = CHANNELS * WINDOW * WINDOW };
+    session s;
+    uint8_t x[OF_X];
+    int8_t w[FILTERS][OF_W], q[FILTERS] = {-128, 3, 0, 127};
+    for (int i = 0; i < OF_X; i++)
+        x[i] = (uint8_t)(37 * i + 5);
+    for (int i = 0; i < FILTERS * OF_W; i++)
+        w[0][i] = (int8_t)(53 * i - 100);
+    session_begin(&s);
+    const proto bytes =
+        integer_convolution(DIMS(1, CHANNELS, SIDE, SIDE),
+                            DIMS(FILTERS, CHANNELS, WINDOW, WINDOW));
+    tg_onnx_model *m = parse(s.ctx, &bytes, NULL);
+    tg_tensor *of_x = tg_tensor_copy(s.ctx, x, TG_U8,
+                                     TG_DIMS(1, CHANNELS, SIDE, SIDE));
+    tg_tensor *of_w = tg_tensor_copy(
+        s.ctx, w, TG_I8, TG_DIMS(FILTERS, CHANNELS, WINDOW, WINDOW));
+    tg_tensor *of_q = tg_tensor_copy(s.ctx, q, TG_I8, TG_DIMS(FILTERS));
+    tg_tensor *y = NULL;
+    check_works(tg_call(tg_onnx_function(m),
+                        TG_ARGS(of_x, of_w, (uint8_t)200, of_q),
+                        TG_RESULTS(&y)));
+    cr_assert_eq(tg_tensor_dims(y)[1], FILTERS);
+    cr_assert_eq(tg_tensor_dims(y)[2], N_WINDOWS);
+    const int32_t *result = tg_tensor_data(y);
+    for (int f = 0; f < FILTERS; f++)
+        for (int i = 0; i < N_WINDOWS; i++)
+            for (int j = 0; j < N_WINDOWS; j++)
+                cr_assert_eq(result[(f * N_WINDOWS + i) * N_WINDOWS + j],
+                             convolved(x, w[f], 200, q[f], i, j));
+    check_multiplies_bytes(m);
+    tg_tensor_release(y);
+    tg_tensor_release(of_q);
+    tg_tensor_release(of_w);
+    tg_tensor_release(of_x);
+    tg_onnx_model_release(m);
+    session_end(&s);
+}
+
 /* -- Random numbers -------------------------------------------------------- */
 
 Test(onnx, random_numbers_differ_between_calls_unless_seeded)

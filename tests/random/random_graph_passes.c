@@ -22,7 +22,7 @@
 #include "program.h"
 #include "random/random_graph.h"
 
-enum { MAX_PASSES = 8 };
+enum { MAX_PASSES = TGI_N_PASSES };
 
 static const rg_backend interpreted = {.is_native = false};
 

@@ -62,9 +62,10 @@ expect 0 'present_v_1 f32[1,2,5,4]' "$gpt/model.onnx" "$@" --backend=interp \
 
 expect 1 'largest difference' "$mlp" --input=random:5,12 --compare="$y" \
     --backend=interp
-expect 1 'dtype or shape differs' "$mlp" --input=random:6,12 --compare="$y" \
+expect 1 'dtype or shape differs: f32[6,4], but f32[5,4]' "$mlp" --input=random:6,12 --compare="$y" \
     --backend=interp
 expect 1 "the model has no input 'z'" "$mlp" --input=x="$x" --input=z="$x"
+expect 1 "the model has no input 'z'" "$mlp" --input=z="$x"
 expect 1 "input 'past_k_0' is not given" "$gpt/model.onnx" \
     --input=token=random
 expect 1 'f32[5,11]' "$mlp" --input=random:5,11 --backend=interp
@@ -74,7 +75,10 @@ head -c 700 "$mlp" >cut.onnx
 expect 1 'cut.onnx is not an ONNX file, or damaged' cut.onnx
 expect 1 'no such result' "$mlp" --input="$x" --compare=z="$y" \
     --backend=interp
-expect 2 'Usage' "$mlp" --threads=none
-expect 2 'Usage' "$mlp" --backend=none
-expect 2 'Usage'
+expect 2 '--threads=none: wrong value' "$mlp" --threads=none
+expect 2 '--backend=none: wrong value' "$mlp" --backend=none
+expect 2 '--input=: wrong value' "$mlp" -i ''
+expect 2 'unrecognized option' "$mlp" --none
+expect 2 'no model is given'
+expect 2 'more than one model' "$mlp" "$mlp"
 exit $failed

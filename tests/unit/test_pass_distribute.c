@@ -130,6 +130,17 @@ Test(pass_distribute, slices_of_pads_are_seen_through)
     cr_assert_eq(count_after(sum, TGI_OP_PAD), 0);
 }
 
+/* The windows of a padded value, which is stored inside the border. */
+Test(pass_distribute, a_value_that_is_computed_for_its_pad_stays_in_it)
+{
+    begin();
+    tgi_ref x = apply(g, NEG, param(g, TG_F32, shape_of(g, 600)));
+    tgi_ref pad = padded(x, 1, 1, shape_of(g, 602));
+    tgi_ref left = sliced(pad, 0, shape_of(g, 600));
+    tgi_ref right = sliced(pad, 2, shape_of(g, 600));
+    cr_assert_eq(count_after(apply(g, ADD, left, right), TGI_OP_ADD), 1);
+}
+
 Test(pass_distribute, a_broadcast_operand_stays_a_broadcast)
 {
     begin();

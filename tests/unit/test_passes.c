@@ -687,15 +687,16 @@ Test(pass, the_driver_shows_every_stage_and_skips_on_request)
     tgi_graph *out = NULL;
     cr_assert_eq(tgi_passes_run(g, &options, &out), TG_OK);
     cr_assert_str_eq(stages,
-                     "trace inline crop shape distribute fold simplify hoist "
-                     "dead ");
+                     "trace inline layout crop shape distribute fold simplify "
+                     "hoist dead ");
     cr_assert_eq(out->n_nodes, 1);
     tgi_graph_release(out);
 
     stages[0] = 0;
     options.skip = bit_of("simplify") | bit_of("dead");
     cr_assert_eq(tgi_passes_run(g, &options, &out), TG_OK);
-    cr_assert_str_eq(stages, "trace inline crop shape distribute fold hoist ");
+    cr_assert_str_eq(stages,
+                     "trace inline layout crop shape distribute fold hoist ");
     cr_assert_eq(out->n_nodes, 3);
     tgi_graph_release(out);
 

@@ -194,7 +194,7 @@ static tg_status fill_orthogonal(tg_context *ctx, const char *who,
 static tg_status check_initial(const char *who, const tgi_spec *spec,
                                const tg_initial *initial)
 {
-    if ((unsigned)initial->kind > TG_INITIAL_ORTHOGONAL)
+    if ((unsigned)initial->kind > TG_INITIAL_UNSET)
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "%s: %d is not a kind of initial value", who,
                  (int)initial->kind);
@@ -202,6 +202,7 @@ static tg_status check_initial(const char *who, const tgi_spec *spec,
         TGI_FAIL(TG_ERROR_INVALID_ARGUMENT, TGI_NO_SITE,
                  "%s: the initial data is NULL", who);
     if (initial->kind >= TG_INITIAL_UNIFORM &&
+        initial->kind <= TG_INITIAL_ORTHOGONAL &&
         !tgi_dtype_is(spec->dtype, TGI_CLASS_REAL))
         TGI_FAIL(TG_ERROR_DTYPE, TGI_NO_SITE,
                  "%s: a random initial value needs a float dtype, not %s", who,
@@ -225,6 +226,8 @@ tg_status tgi_initial_fill(tg_context *ctx, const char *who,
     switch (initial->kind) {
     case TG_INITIAL_ZEROS:
         memset(out_data, 0, (size_t)spec->bytes);
+        return TG_OK;
+    case TG_INITIAL_UNSET:
         return TG_OK;
     case TG_INITIAL_DATA:
         if (spec->bytes)

@@ -48,8 +48,7 @@ endif
 libtgjit_mpi_la_SOURCES = $(mpi_sources)
 libtgjit_mpi_la_CPPFLAGS = $(mpi_cppflags) $(MPI_CFLAGS)
 libtgjit_mpi_la_LIBADD = libtgjit.la $(MPI_LIBS)
-libtgjit_mpi_la_LDFLAGS = $(TGJIT_SANITIZE) -no-undefined \
-	-version-info $(TGJIT_VERSION_INFO)
+libtgjit_mpi_la_LDFLAGS = $(extension_ldflags)
 EXTRA_DIST += $(mpi_sources)
 
 # The same with the other MPI, for tests.

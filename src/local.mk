@@ -656,11 +656,7 @@ nodist_libtgjit_onnx_la_SOURCES = \
 libtgjit_onnx_la_CPPFLAGS = -I$(top_srcdir)/include -Isrc/onnx -D_GNU_SOURCE
 libtgjit_onnx_la_CFLAGS = $(TGJIT_CFLAGS) $(TGJIT_SANITIZE) \
 	$(PROTOBUF_C_CFLAGS)
-libtgjit_onnx_la_LDFLAGS = $(TGJIT_SANITIZE) -no-undefined \
-	-version-info $(TGJIT_VERSION_INFO)
-if HAVE_VERSION_SCRIPT
-libtgjit_onnx_la_LDFLAGS += -Wl,--version-script=$(top_srcdir)/src/libtgjit.map
-endif
+libtgjit_onnx_la_LDFLAGS = $(extension_ldflags)
 libtgjit_onnx_la_LIBADD = libtgjit.la $(PROTOBUF_C_LIBS) $(LIBM)
 
 # The messages of ONNX.

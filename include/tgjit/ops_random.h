@@ -3,7 +3,9 @@
  * ops_random.h - counter-based random numbers (Philox4x32-10). A key identifies
  * a stream of 32-bit words; word w of a stream is a pure function of key and w.
  * A seed therefore yields the same numbers interpreted or compiled, at any
- * thread count, and drawing twice 10 numbers equals drawing 20.
+ * thread count, and drawing twice 10 numbers equals drawing 20. Not so where an
+ * element takes several candidates (truncated normal, gamma): the words of the
+ * first candidates of all elements come first.
  */
 #ifndef TGJIT_OPS_RANDOM_H
 #define TGJIT_OPS_RANDOM_H

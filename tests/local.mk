@@ -424,6 +424,7 @@ plain_tests = \
 	tests/stress/stress_data \
 	tests/stress/stress_disk_cache \
 	tests/stress/stress_forks \
+	tests/stress/stress_killed_files \
 	tests/stress/stress_mixed \
 	tests/stress/stress_teams \
 	tests/stress/team_places \
@@ -466,6 +467,11 @@ tests_stress_stress_cache_LDADD = libtgjit.la
 tests_stress_stress_calls_LDADD = $(plain_ldadd)
 tests_stress_stress_compile_LDADD = $(plain_ldadd)
 tests_stress_stress_forks_LDADD = $(plain_ldadd)
+tests_stress_stress_killed_files_LDADD = $(plain_ldadd)
+tests_stress_stress_killed_files_SOURCES = \
+	tests/stress/stress_killed_files.c \
+	tests/support/arguments.h \
+	tests/support/support_random.h
 tests_stress_stress_data_LDADD = $(plain_ldadd)
 tests_stress_limits_LDADD = $(plain_ldadd)
 tests_stress_limits_SOURCES = \
@@ -787,13 +793,16 @@ LONG_TESTS = \
 	tests/scripts/long-cache.sh \
 	tests/scripts/long-compile.sh \
 	tests/scripts/long-conv.sh \
+	tests/scripts/long-determinism.sh \
 	tests/scripts/long-disk-cache.sh \
 	tests/scripts/long-files.sh \
+	tests/scripts/long-killed-files.sh \
 	tests/scripts/long-limits.sh \
 	tests/scripts/long-matmul.sh \
 	tests/scripts/long-mpi.sh \
 	tests/scripts/long-random-gradients.sh \
 	tests/scripts/long-random-graphs.sh \
+	tests/scripts/long-tsan.sh \
 	tests/scripts/long-ulp.sh \
 	tests/scripts/mutants.sh
 
@@ -1084,7 +1093,9 @@ coverage:
 slices: all
 	@$(MAKE) $(AM_MAKEFLAGS) tests/random/random-graphs \
 		tests/random/random-gradients tests/stress/fuzz_calls \
-		tests/stress/fuzz_files tests/stress/fuzz_objects
+		tests/stress/fuzz_files tests/stress/fuzz_objects \
+		tests/stress/stress_disk_cache \
+		tests/stress/stress_killed_files
 	@$(SHELL) $(top_srcdir)/tests/scripts/slices.sh $(CAMPAIGNS)
 slices-summary:
 	@$(SHELL) $(top_srcdir)/tests/scripts/slices.sh --summary
@@ -1094,4 +1105,4 @@ mostlyclean-local:
 	-rm -f slice.log slice-*.log
 	-rm -f tests/*/*.out tests/*/*.sanitizer.*
 	-rm -f examples/*.out examples/*/*.out
-	-rm -rf mutants.tmp
+	-rm -rf mutants.tmp mutants.txt

@@ -23,8 +23,9 @@ TG_BEGIN_DECLS
 
 /*
  * Cancels all calls that run in the context at this moment, on whatever thread,
- * also calls and steps of datasets, and calls that compile: they fail with
- * TG_ERROR_CANCELLED. Calls that host functions and callbacks make inside of
+ * also calls and steps of datasets, calls that compile, and those that compute
+ * the elements of a new tensor or variable: they fail with TG_ERROR_CANCELLED.
+ * Calls that host functions and callbacks make inside of
  * these count as part of them; background compiles go on. Later calls are not
  * affected. An element that a dataset was producing is lost: the tg_next that
  * it was for fails.

@@ -5,7 +5,9 @@
  *
  * Locking. Every variable belongs to a group, which has one lock. A call locks
  * the groups of all variables it uses, in a fixed order, so calls are atomic
- * with respect to each other. The group of a variable never changes.
+ * with respect to each other. The group of a variable never changes. If another
+ * thread is using a group when the process forks, its variables may be in the
+ * middle of a call: in the child, all uses of them fail with TG_ERROR_BUSY.
  */
 #ifndef TGJIT_VARIABLE_H
 #define TGJIT_VARIABLE_H

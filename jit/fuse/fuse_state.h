@@ -105,6 +105,19 @@ static inline bool tgi_fuse_is_empty(const tgi_fuse_state *s, tgi_ref ref)
     return is_empty;
 }
 
+/* True for a pad with elements between those of its operand. */
+static inline bool tgi_fuse_pad_has_gaps(const tgi_fuse_state *s, tgi_ref pad)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, pad);
+    const tgi_attr_pad *attr = node->attr;
+    const tgi_ref in = node->inputs[0];
+    bool has_gaps = false;
+    for (int axis = 0; axis < tgi_fuse_rank(s, in); axis++)
+        has_gaps |=
+            attr->interior[axis] != 0 && tgi_fuse_extent(s, in, axis) != 1;
+    return has_gaps;
+}
+
 /* True for an unbounded stack. */
 static inline bool tgi_fuse_is_unbounded(const tgi_fuse_state *s, tgi_ref ref)
 {

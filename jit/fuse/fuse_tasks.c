@@ -240,7 +240,6 @@ static tg_status add_pad(tgi_fuse_state *s, tgi_ref node, tgi_ref ref,
     int rank = tgi_fuse_rank(s, ref);
     tgi_dim low[TG_MAX_RANK], inside[TG_MAX_RANK];
     tgi_dim start[TG_MAX_RANK], extent[TG_MAX_RANK];
-    bool has_gaps = false;
     memcpy(low, origin, sizeof(low));
     memcpy(start, origin, sizeof(start));
     for (int axis = 0; axis < rank; axis++) {
@@ -248,9 +247,8 @@ static tg_status add_pad(tgi_fuse_state *s, tgi_ref node, tgi_ref ref,
                                 tgi_variant_dim(s->variant, attr->low[axis]));
         inside[axis] = tgi_fuse_extent(s, in, axis);
         extent[axis] = tgi_fuse_extent(s, ref, axis);
-        has_gaps |= attr->interior[axis] != 0 && inside[axis] != 1;
     }
-    if (has_gaps) {
+    if (tgi_fuse_pad_has_gaps(s, ref)) {
         TGI_TRY(add_part(s, node, fill, start, extent, NULL));
         return add_part(s, node, in, low, inside, attr->interior);
     }

@@ -322,7 +322,11 @@ static tgi_ref part_of_owner(const tgi_fuse_state *s, tgi_ref owner,
     const uint32_t i = TGI_SEVERAL_OWNERS - 1 - view;
     if (node->op == TGI_OP_CONCAT && i < node->n_inputs)
         return tgi_fuse_resolve(s, node->inputs[i]);
-    return node->op == TGI_OP_PAD ? tgi_fuse_resolve(s, node->inputs[0]) : 0;
+    /* The pieces of an operand with gaps between its elements are not written
+       one by one. */
+    return node->op == TGI_OP_PAD && !tgi_fuse_pad_has_gaps(s, owner)
+               ? tgi_fuse_resolve(s, node->inputs[0])
+               : 0;
 }
 
 /* True if the only use of a concat or pad is to be a piece of another one. */

@@ -10,8 +10,13 @@
 enum {
     /* Loads that are hoisted, at least, and not fewer than half of the others:
        else the loop is bound by the others, which are contiguous without
-       interchange. */
+       interchange. And others, at least: a body that loads one element per
+       result is bound by memory, which it had better read in order. Measured
+       on Zen 5, ((x * a + b) + c) * d, 6272 x 1024: 1790 us instead of 880;
+       depthwise, 3 x 3: 0.5 to 0.8 of the time, with 32 to 1024 channels. */
     MIN_HOISTED_LOADS = 4,
+    MIN_OTHER_LOADS = 4,
+    MAX_HOISTED = 256, /* insts; count_live takes as many steps per inst */
     /* Registers of the body beside the hoisted values. */
     BODY_REGISTERS = 4,
     MAX_REGISTERS = 2, /* per value */
@@ -102,14 +107,16 @@ static unsigned count_live(const tgi_schedule *s)
 
 static bool is_profitable(const tgi_schedule *s)
 {
-    unsigned n_hoisted = 0, n_others = 0;
-    for (uint32_t i = 1; i < s->loops->insts.n; i++)
-        if (s->loops->insts.data[i].kind == TGI_INST_LOAD &&
-            s->insts[i].varies) {
-            n_hoisted += s->insts[i].is_hoisted;
-            n_others += !s->insts[i].is_hoisted;
-        }
-    return n_hoisted >= MIN_HOISTED_LOADS && 2 * n_hoisted >= n_others;
+    unsigned n_hoisted = 0, n_loads = 0, n_others = 0;
+    for (uint32_t i = 1; i < s->loops->insts.n; i++) {
+        const bool is_load = s->insts[i].varies &&
+                             s->loops->insts.data[i].kind == TGI_INST_LOAD;
+        n_hoisted += s->insts[i].is_hoisted;
+        n_loads += is_load && s->insts[i].is_hoisted;
+        n_others += is_load && !s->insts[i].is_hoisted;
+    }
+    return n_hoisted <= MAX_HOISTED && n_loads >= MIN_HOISTED_LOADS &&
+           n_others >= MIN_OTHER_LOADS && 2 * n_loads >= n_others;
 }
 
 /* Points of a work item: whole rows of points, or equal parts of one. */
@@ -130,9 +137,10 @@ int tgi_schedule_choose_interchange(const tgi_scheduler *r, tgi_schedule *s,
     if (hint == TGI_HINT_NO || !is_legal(s, axis))
         return -1;
     tgi_schedule_hoist(s, axis);
-    const unsigned n_live = count_live(s);
     const unsigned n_free = r->target->n_registers - BODY_REGISTERS;
-    if (hint != TGI_HINT_YES && (n_live > n_free || !is_profitable(s))) {
+    const bool is_tried = hint == TGI_HINT_YES || is_profitable(s);
+    const unsigned n_live = is_tried ? count_live(s) : 0;
+    if (!is_tried || (hint != TGI_HINT_YES && n_live > n_free)) {
         tgi_schedule_hoist(s, -1);
         return -1;
     }

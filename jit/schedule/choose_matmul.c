@@ -34,8 +34,10 @@ enum {
     MAX_C_ROW_BYTES = 1 << 10,
     MAX_C_BYTES = 124 << 10,
     /* Extents of k from which a micro-kernel function pays: C in memory costs 2
-       to 4 % if k is 128. That is acceptable if several matmuls share it. */
-    MIN_K = 256,
+       to 4 % if k is 128, and 3 % if it is 256 (measured on Zen 5). That is
+       acceptable if several matmuls share it, or if C is in memory anyway, for
+       several k-blocks. */
+    MIN_K = TGI_BLOCK_ROWS + 1,
     MIN_K_SHARED = 128,
     MIN_COLD_RATIO = 64,
     /* Cost of an epilogue that runs in registers, at most. */

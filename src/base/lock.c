@@ -180,6 +180,11 @@ static void acquire_contended(tgi_lock *lock)
     atomic_fetch_sub(&lock->n_blocked, 1);
 }
 
+uintptr_t tgi_lock_self(void)
+{
+    return (uintptr_t)&self;
+}
+
 /* Only this thread stores its own identity, so a relaxed load suffices. */
 bool tgi_lock_is_owned(const tgi_lock *lock)
 {

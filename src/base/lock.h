@@ -22,6 +22,8 @@ typedef struct tgi_lock {
 /* False, without blocking, if the calling thread already holds the lock. */
 bool tgi_lock_acquire(tgi_lock *lock);
 void tgi_lock_release(tgi_lock *lock);
+/* The calling thread, as `owner` has it. */
+uintptr_t tgi_lock_self(void);
 /* True if the calling thread holds the lock. */
 bool tgi_lock_is_owned(const tgi_lock *lock);
 

@@ -20,6 +20,7 @@ tgi_ref tgi_build_fail(tgi_builder *b, tg_status status,
 {
     if (b->has_error)
         return 0;
+    b->has_error = true;
     tgi_strbuf text = {0};
     for (size_t i = 0; i < n_operands; i++) {
         const char *name = tgi_graph_node(b->graph, operands[i])->name;
@@ -50,19 +51,24 @@ tgi_ref tgi_build_node(tgi_builder *b, tgi_op op, int dtype,
                        tgi_shape_ref shape, const tgi_ref *inputs,
                        size_t n_inputs, const void *attr, size_t attr_bytes)
 {
-    if (!shape)
-        return 0;
     const tgi_site_chain site = tgi_builder_site(b);
-    return tgi_graph_add(b->graph, &(tgi_node){
-                                       .op = (uint8_t)op,
-                                       .dtype = (uint8_t)dtype,
-                                       .shape = shape,
-                                       .n_inputs = (uint32_t)n_inputs,
-                                       .inputs = inputs,
-                                       .attr = attr,
-                                       .attr_bytes = (uint32_t)attr_bytes,
-                                       .site = &site,
-                                   });
+    const tgi_node node = {
+        .op = (uint8_t)op,
+        .dtype = (uint8_t)dtype,
+        .shape = shape,
+        .n_inputs = (uint32_t)n_inputs,
+        .inputs = inputs,
+        .attr = attr,
+        .attr_bytes = (uint32_t)attr_bytes,
+        .site = &site,
+    };
+    return tgi_build_added(b, shape ? tgi_graph_add(b->graph, &node) : 0);
+}
+
+tgi_ref tgi_build_added(tgi_builder *b, tgi_ref added)
+{
+    b->has_error |= !added;
+    return added;
 }
 
 int tgi_build_axis(tgi_builder *b, tgi_ref x, int axis)
@@ -212,7 +218,7 @@ tgi_ref tgi_build_constant(tgi_builder *b, tg_dtype dtype, int rank,
                               "%d is not an element type", (int)dtype);
     tgi_shape_ref shape = tgi_build_shape(b, rank, dims);
     if (!shape)
-        return 0;
+        return tgi_build_added(b, 0);
     if (!tgi_shape_is_static(tgi_shape_of(b->graph->dims, shape)))
         return tgi_build_fail(b, TG_ERROR_SHAPE, NULL, 0,
                               "a constant cannot have unknown extents");
@@ -223,8 +229,9 @@ tgi_ref tgi_build_constant(tgi_builder *b, tg_dtype dtype, int rank,
     if (bytes > 0 && !data)
         return tgi_build_fail(b, TG_ERROR_INVALID_ARGUMENT,
                               NULL, 0, "data is NULL");
-    return tgi_graph_add_constant(b->graph, dtype, shape, data, (size_t)bytes,
-                                  0, b->site);
+    return tgi_build_added(b, tgi_graph_add_constant(b->graph, dtype, shape,
+                                                     data, (size_t)bytes, 0,
+                                                     b->site));
 }
 
 tgi_ref tgi_build_iota(tgi_builder *b, tg_dtype dtype, int rank,

@@ -220,6 +220,12 @@ tgi_ref tgi_build_node(tgi_builder *b, tgi_op op, int dtype,
                        size_t n_inputs, const void *attr, size_t attr_bytes);
 
 /*
+ * Returns `added`; if it is 0, a recorded failure, sets has_error. Callers may
+ * use 0 for "none" as well: the operation fails whatever they make of it.
+ */
+tgi_ref tgi_build_added(tgi_builder *b, tgi_ref added);
+
+/*
  * The broadcast extent of two axes; adds a check if it is not known while
  * tracing. False if the extents are incompatible (not recorded) or when out of
  * memory (recorded).

@@ -95,8 +95,8 @@ static tgi_ref add_elementwise(tgi_builder *b, tgi_op op, int dtype,
     bool is_known = flags && b->fold;
     for (size_t i = 0; i < n && is_known; i++)
         is_known = tgi_graph_constant(b->graph, in[i]) != NULL;
-    return is_known ? b->fold(b->graph, &node)
-                    : tgi_graph_add(b->graph, &node);
+    return tgi_build_added(b, is_known ? b->fold(b->graph, &node)
+                                       : tgi_graph_add(b->graph, &node));
 }
 
 /* -- Contraction ----------------------------------------------------------- */

@@ -37,10 +37,11 @@ static tgi_ref add_number(tgi_builder *b, tg_dtype dtype, tgi_number number,
         return fail_not_representable(b, dtype, number);
     tgi_shape_ref scalar = tgi_shape_intern(b->graph->dims, 0, NULL);
     if (!scalar)
-        return 0;
-    return tgi_graph_add_constant(b->graph, dtype, scalar, element,
+        return tgi_build_added(b, 0);
+    return tgi_build_added(
+        b, tgi_graph_add_constant(b->graph, dtype, scalar, element,
                                   (size_t)tgi_dtype_bytes(dtype), flags,
-                                  b->site);
+                                  b->site));
 }
 
 tgi_ref tgi_build_number(tgi_builder *b, tg_dtype dtype, tg_dtype c_dtype,

@@ -199,7 +199,8 @@ RULE(slice)
         pad.high[i] = tgi_dim_sub(table, input->dims[i], end);
         pad.interior[i] = step - 1;
         reversal.step[i] = is_forward ? 1 : -1;
-        reversal.start[i] = is_forward || n == 0 ? 0 : tgi_dim_sub(table, n, 1);
+        reversal.start[i] =
+            is_forward ? 0 : tgi_dim_sub(table, tgi_dim_max(table, n, 1), 1);
         is_reversed |= !is_forward;
         failed |= pad.low[i] == TGI_DIM_NONE || pad.high[i] == TGI_DIM_NONE ||
                   reversal.start[i] == TGI_DIM_NONE;

@@ -320,3 +320,78 @@ Test(faults, a_child_forked_when_idle_works)
     tg_variable_release(all.total);
     session_end(&s);
 }
+
+typedef struct mapping {
+    tg_variable *variable;
+    atomic_int stage; /* 1: mapped, 2: unmap it */
+} mapping;
+
+static void *map_for_long(void *user)
+{
+    mapping *m = user;
+    if (tg_variable_map(m->variable, TG_WRITE)) {
+        atomic_store(&m->stage, 1);
+        while (atomic_load(&m->stage) != 2)
+            sched_yield();
+        (void)!tg_variable_unmap(m->variable);
+    }
+    return NULL;
+}
+
+/* In the child, whose parent has another thread that uses `used`. */
+static bool works_without(tg_variable *used, tg_variable *own, tg_function *f,
+                          tg_function *f_own, const tg_tensor *x)
+{
+    float number = 0;
+    bool good = !tg_variable_map(used, TG_READ) &&
+                tg_error_last()->status == TG_ERROR_BUSY &&
+                strstr(tg_error(NULL), "forked");
+    good = good && tg_variable_unmap(used) == TG_ERROR_STATE &&
+           tg_call(f, TG_ARGS(x), TG_RESULTS(NULL)) == TG_ERROR_BUSY &&
+           strstr(tg_error(NULL), "forked");
+    /* What the forking thread itself has mapped stays its own. */
+    good = good && tg_variable_unmap(own) == TG_OK &&
+           tg_call(f_own, TG_ARGS(x), TG_RESULTS(NULL)) == TG_OK &&
+           tg_variable_get(own, &number, sizeof(number)) == TG_OK;
+    return good && number == 1;
+}
+
+Test(faults, a_child_forked_while_another_thread_uses_variables_is_told)
+{
+    session s;
+    session_begin(&s);
+    shared of[2];
+    for (int i = 0; i < 2; i++) {
+        of[i] = (shared){.ctx = s.ctx,
+                         .total = f32_scalar_variable(s.ctx, "total", 0)};
+        of[i].f = tg_function_create(s.ctx, sum_and_count, &of[i], NULL);
+    }
+    tg_tensor *x = f32_vector(s.ctx, 1, 2);
+    mapping m = {.variable = of[0].total};
+    pthread_t thread;
+    cr_assert_eq(pthread_create(&thread, NULL, map_for_long, &m), 0);
+    while (atomic_load(&m.stage) != 1)
+        sched_yield();
+    cr_assert_not_null(tg_variable_map(of[1].total, TG_WRITE));
+    const pid_t child = fork();
+    if (child == 0) {
+        alarm(60);
+        _exit(works_without(of[0].total, of[1].total, of[0].f, of[1].f, x)
+                  ? 0
+                  : 1);
+    }
+    int status = -1;
+    cr_assert_eq(waitpid(child, &status, 0), child);
+    cr_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0, "status %x",
+              (unsigned)status);
+    cr_assert_eq(tg_variable_unmap(of[1].total), TG_OK);
+    atomic_store(&m.stage, 2);
+    cr_assert_eq(pthread_join(thread, NULL), 0);
+    check_variable(of[0].total, 0);
+    tg_tensor_release(x);
+    for (int i = 0; i < 2; i++) {
+        tg_function_release(of[i].f);
+        tg_variable_release(of[i].total);
+    }
+    session_end(&s);
+}

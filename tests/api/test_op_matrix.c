@@ -578,6 +578,79 @@ Test(op_matrix, holds_compiled_for_swapped_operands)
     run_compiled(SWAPPED, 6);
 }
 
+/* -- Failed allocations ---------------------------------------------------- */
+
+static const op_case *failing; /* the case whose allocations fail */
+
+/* Traces and calls the function of a case. False if that fails. */
+static bool fault_scenario(void)
+{
+    const op_case *c = failing;
+    tg_context_options options = TG_CONTEXT_OPTIONS_INIT;
+    options.print_callback = keep_printed;
+    options.jit = "off";
+    options.log = "off";
+    run r = {.c = c, .how = ARGUMENTS};
+    tg_operand args[MAX_INPUTS];
+    tg_function *f = NULL;
+    tg_tensor *result = NULL;
+    tg_context *ctx = tg_context_create(&options);
+    swapping = ctx ? tg_function_create(ctx, swap_arguments, NULL, NULL) : NULL;
+    bool good = swapping != NULL;
+    for (size_t i = 0; i < c->n_in && good; i++) {
+        const elements *e = &c->in[i];
+        r.tensors[i] =
+            tg_tensor_wrap(ctx, e->data, e->dtype, e->rank, e->dims);
+        args[i] = tg_in_tensor(r.tensors[i]);
+        good = r.tensors[i] != NULL;
+    }
+    if (good && takes_variable(c)) {
+        r.variable = tg_variable_create(ctx, "v", c->in[0].dtype,
+                                        c->in[0].rank, c->in[0].dims,
+                                        tg_from_data(c->in[0].data));
+        good = r.variable != NULL;
+        args[0] = tg_in_variable(r.variable);
+    }
+    good = good && (f = tg_function_create(ctx, callback, &r, NULL)) &&
+           tg_call_at(f, args, c->n_in,
+                      (const tg_result[]){TG_OUT(&result)}, c->n_out ? 1 : 0,
+                      TG_HERE) == TG_OK;
+    if (good && !c->has_text)
+        check_result(&r, result);
+    tg_tensor_release(result);
+    tg_function_release(f);
+    tg_function_release(swapping);
+    tg_variable_release(r.variable);
+    for (size_t i = 0; i < c->n_in; i++)
+        tg_tensor_release(r.tensors[i]);
+    tg_context_release(ctx);
+    return good;
+}
+
+/* The first case of each operation, by every allocation that it makes. */
+Test(op_matrix, survives_every_failed_allocation)
+{
+    enum { MANY = 400, LEAST = 190 };
+    static char names[MANY][32];
+    size_t n_names = 0;
+    for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+        matrix m = matrix_open(files[i]);
+        for (op_case c; read_case(&m, &c); free_case(&c)) {
+            size_t k = 0;
+            while (k < n_names && strcmp(names[k], c.name) != 0)
+                k++;
+            if (k < n_names)
+                continue;
+            cr_assert_lt(n_names, MANY);
+            strcpy(names[n_names++], c.name);
+            failing = &c;
+            check_every_fault(fault_scenario);
+        }
+        matrix_close(&m);
+    }
+    cr_assert_gt(n_names, LEAST, "only %zu operations", n_names);
+}
+
 /* -- Nothing is missing ---------------------------------------------------- */
 
 /* The dtype of a case: that of the first data operand, or else of the

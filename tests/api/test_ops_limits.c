@@ -3,7 +3,8 @@
  * test_ops_limits.c - functions composed of several operations, at the limits
  * of their arguments: diagonals and zero points whose differences overflow,
  * ranges of halves and beyond a dtype, zeros of both signs, convolutions whose
- * channels are unknown while tracing, and gradients of reversals of nothing.
+ * channels are unknown while tracing, gradients of reversals of nothing, and
+ * of every other element of a roll.
  */
 #include "support/modes.h"
 
@@ -251,21 +252,25 @@ static void reversed_products(tg_trace *t, const tg_value *in, void *user)
     (void)user;
     tg_value y = tg_cumprod_with(in[0], 1, TG_CUMULATIVE_REVERSE);
     tg_value z = tg_reverse(in[0], TG_AXES(1));
-    tg_return(t, tg_gradient(y, in[0]), tg_gradient(tg_mul(z, y), in[0]));
+    tg_value first = tg_gradient(tg_mul(z, z), in[0]);
+    tg_return(t, tg_gradient(y, in[0]), tg_gradient(tg_mul(z, y), in[0]),
+              tg_gradient(first, in[0]));
 }
 
 /* Calls with three rows of `n` ones each; a product is 1. */
 static void check_reversed_products(session *s, tg_function *f, int64_t n)
 {
     tg_tensor *x = tg_tensor_create(s->ctx, TG_F64, TG_DIMS(3, n), tg_ones());
-    tg_tensor *y = NULL, *z = NULL;
-    check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&y, &z)));
+    tg_tensor *y = NULL, *z = NULL, *second = NULL;
+    check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&y, &z, &second)));
     cr_assert_eq(tg_tensor_count(y), 3 * n);
     for (int64_t i = 0; i < 3 * n; i++) {
         const double products = (double)(i % n + 1); /* that have element i */
         cr_expect_eq(tg_tensor_f64(y)[i], products);
         cr_expect_eq(tg_tensor_f64(z)[i], products + 1);
+        cr_expect_eq(tg_tensor_f64(second)[i], 2.0);
     }
+    tg_tensor_release(second);
     tg_tensor_release(x);
     tg_tensor_release(y);
     tg_tensor_release(z);
@@ -285,4 +290,37 @@ static void check_empty_reversals(session *s)
 Test(ops_limits, gradients_of_reversals_of_nothing_are_empty)
 {
     in_modes(check_empty_reversals);
+}
+
+/* -- Pads with gaps -------------------------------------------------------- */
+
+/* The gradient pads a concat, the roll backwards, with gaps. */
+static void roll_of_every_other(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value padded = tg_pad(in[0], 0, 0, 3, 1.5);
+    tg_value y = tg_roll(tg_slice(padded, 0, 0, TG_END, 2), 0, 1);
+    tg_return(t, tg_gradient(tg_mul(y, y), in[0]));
+}
+
+static void check_gaps(session *s)
+{
+    for (tg_policy policy = TG_EXACT; policy <= TG_RELAXED; policy++) {
+        tg_function *f = create(s, roll_of_every_other, NULL, policy);
+        for (int64_t n = 1; n < 40; n += 6) {
+            tg_tensor *x = f32_range(s->ctx, n), *y = NULL;
+            check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&y)));
+            for (int64_t i = 0; i < n; i++)
+                cr_expect_eq(tg_tensor_f32(y)[i],
+                             i % 2 ? 0.0f : 2 * tg_tensor_f32(x)[i]);
+            tg_tensor_release(x);
+            tg_tensor_release(y);
+        }
+        tg_function_release(f);
+    }
+}
+
+Test(ops_limits, pads_with_gaps_take_concats_as_a_whole)
+{
+    in_modes(check_gaps);
 }

@@ -51,6 +51,30 @@ Test(share_kernels, equal_layers_share_code)
     check_nothing_is_alive();
 }
 
+/* relu(y w + z); in the last of four, z is w. */
+static void square_layers(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value y = in[0];
+    for (int i = 0; i < 4; i++)
+        y = tg_relu(tg_add(tg_matmul(y, in[1 + 2 * i]),
+                           in[i < 3 ? 2 + 2 * i : 1 + 2 * i]));
+    tg_return(t, y);
+}
+
+Test(share_kernels, buffers_that_are_the_same_are_not_shared_with_others)
+{
+    fused fu;
+    fuse(&fu, square_layers, NO_SYMBOLS, F32(SIZE, SIZE), F32(SIZE, SIZE),
+         F32(SIZE, SIZE), F32(SIZE, SIZE), F32(SIZE, SIZE), F32(SIZE, SIZE),
+         F32(SIZE, SIZE), F32(SIZE, SIZE));
+    share(&fu);
+    cr_assert_eq(n_kernels(&fu), 4);
+    cr_assert_eq(n_twins(&fu), 1); /* the third layer, of the second */
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
 /* Products that differ in a constant, an extent, a dtype, or in which operands
    are the same. */
 static void other_constant(tg_trace *t, const tg_value *in, void *user)

@@ -10,10 +10,15 @@
 # Run in a build tree, by `make check-mutants'. The named tests are part of
 # `make check'; they must first pass without a fault. The last line is "N
 # caught, N survived, N broken"; a broken fault does not apply or does not build.
+#
+# SECONDS_OF_MUTANTS=N stops after N seconds and keeps the copy. The next run
+# with it goes on where this one stopped, on the same copy, whatever the tree has
+# become: mutants.txt has a line for each fault that is done.
 
 srcdir=${srcdir-$(dirname "$0")/../..}
 list=$srcdir/tests/scripts/mutants.list
 scratch=$PWD/mutants.tmp
+results=$PWD/mutants.txt
 tree=$scratch/tree build=$scratch/build log=$scratch/log
 seconds=${TGJIT_TEST_TIMEOUT:-120}
 jobs=${JOBS-2}
@@ -30,6 +35,7 @@ die()
 make_copy()
 {
     rm -rf "$scratch"
+    : >"$results"
     mkdir "$scratch" "$build" &&
         ${MAKE-make} distdir distdir=mutants.tmp/tree >"$log" 2>&1 &&
         chmod -R u+w "$tree" || return
@@ -43,12 +49,15 @@ make_copy()
 make_tests()
 {
     programs=$(printf '%s' "$tests" | sed '/^$/d; s/ .*//; s|^|tests/|')
-    # The tests of a folder find the code generator beside them.
+    # The tests of a folder find the code generator beside them, if the Makefile
+    # puts it there.
     links=$(printf '%s\n' "$programs" | sed 's|/[^/]*$|/libtgjit-llvm.so|' |
-        sort -u)
+        sort -u | while read -r link; do
+        grep -q "^[[:space:]]$link" "$build/Makefile" && echo "$link"
+    done)
     # shellcheck disable=SC2086
-    (cd "$build" && ${MAKE-make} -j"$jobs" libtgjit-llvm.la $links $programs) \
-        >"$log" 2>&1 </dev/null
+    (cd "$build" && timeout $limit ${MAKE-make} -j"$jobs" \
+        libtgjit-llvm.la $links $programs) >"$log" 2>&1 </dev/null
 }
 
 # -- Testing -----------------------------------------------------------------
@@ -108,7 +117,7 @@ plant()
         }
         END { exit n != 1 }' "$1" >"$2" && return
     n_broken=$((n_broken + 1))
-    echo "${name%%:*}: BROKEN: '$before' is not in $file exactly once"
+    echo "${name%%:*}: broken: '$before' is not in $file exactly once"
     return 1
 }
 
@@ -120,21 +129,77 @@ find_line()
 # Tests the fault given by $name, $file, $before, $after, $tests.
 try()
 {
+    grep -q "^${name%%:*}: " "$results" && return
+    has_time || return
+    begin=$(date +%s)
     cp "$tree/$file" "$scratch/original" || die "$name: no file $file"
+    echo "$file" >"$scratch/planted"
     if ! plant "$scratch/original" "$tree/$file"; then
-        :
+        result='BROKEN: does not apply'
     elif ! make_tests; then
-        n_broken=$((n_broken + 1))
         grep 'error' "$log" | head -n 3
-        echo "${name%%:*}: BROKEN: does not build"
+        result='BROKEN: does not build'
     elif all_pass; then
-        n_survived=$((n_survived + 1))
-        echo "${name%%:*}: SURVIVED"
+        result=SURVIVED
     else
-        n_caught=$((n_caught + 1))
-        echo "${name%%:*}: caught by $why"
+        result="caught by $why"
     fi
-    cp "$scratch/original" "$tree/$file"
+    restore
+    echo "${name%%:*}: $result, $(($(date +%s) - begin)) s" |
+        tee -a "$results"
+}
+
+restore()
+{
+    test -e "$scratch/planted" || return
+    cp "$scratch/original" "$tree/$(cat "$scratch/planted")" &&
+        rm "$scratch/planted"
+}
+
+seconds_left()
+{
+    echo $((started + ${SECONDS_OF_MUTANTS-1000000} - $(date +%s)))
+}
+
+has_time()
+{
+    test "$(seconds_left)" -gt 0
+}
+
+not_finished()
+{
+    echo "not finished: $(wc -l <"$results") faults are done"
+    exit 0
+}
+
+# Makes the copy, with all programs, whose tests pass without a fault.
+prepare()
+{
+    test -n "$SECONDS_OF_MUTANTS" && test -e "$build/Makefile" || make_copy || {
+        tail -n 20 "$log"
+        die "no copy of the tree"
+    }
+    each_fault remember_tests
+    every=$(printf '%s' "$every" | sort -u)
+    tests=$every limit=$(seconds_left)
+    make_tests || {
+        has_time || not_finished
+        tail -n 20 "$log"
+        die "the tree does not build"
+    }
+    limit=0
+    while IFS= read -r tests; do
+        grep -qxF "$tests" "$scratch/passed" 2>/dev/null && continue
+        has_time || not_finished
+        all_pass || {
+            tail -n 20 "$log"
+            die "without any fault, $why fails"
+        }
+        echo "$tests" >>"$scratch/passed"
+    done <<END
+$every
+END
+    : >"$scratch/ready"
 }
 
 # Calls $1 for each selected fault of the list.
@@ -169,7 +234,7 @@ remember_tests()
     every="$every$tests"
 }
 
-wanted="$*" every='' n_caught=0 n_survived=0 n_broken=0
+wanted="$*" every='' n_broken=0
 if test "$wanted" = --applies; then
     wanted=''
     each_fault find_line
@@ -177,22 +242,17 @@ if test "$wanted" = --applies; then
 fi
 grep -q '^#define TGJIT_HAVE_LLVM 1' config.h || exit 77
 command -v timeout >/dev/null || exit 77
-trap 'rm -rf "$scratch"' EXIT
+test -n "$SECONDS_OF_MUTANTS" || trap 'rm -rf "$scratch"' EXIT
 trap 'exit 1' HUP INT TERM
-make_copy || {
-    tail -n 20 "$log"
-    die "no copy of the tree"
-}
-each_fault remember_tests
-tests=$(printf '%s' "$every" | sort -u)
-make_tests || {
-    tail -n 20 "$log"
-    die "the tree does not build"
-}
-all_pass || {
-    tail -n 20 "$log"
-    die "without any fault, $why fails"
-}
+started=$(date +%s) limit=0 # of building, in seconds; 0: none
+test -n "$SECONDS_OF_MUTANTS" && test -e "$scratch/ready" || prepare
+restore # what a run that was killed has planted
+list=$tree/tests/scripts/mutants.list
 each_fault try
-echo "$n_caught caught, $n_survived survived, $n_broken broken"
-test "$((n_survived + n_broken))" = 0
+has_time || not_finished
+rm -rf "$scratch"
+awk '/: caught by / { caught++ } /: SURVIVED, / { survived++ }
+     /: BROKEN: / { broken++ }
+     END { printf "%d caught, %d survived, %d broken\n", caught, survived,
+                  broken
+           exit survived + broken > 0 }' "$results"

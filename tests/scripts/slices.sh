@@ -13,23 +13,28 @@
 
 file=${TGJIT_SLICES-slices.txt}
 bits=${VECTOR_BITS-128,256,512}
-all='passes jit loops schedules gradients gradients-jit calls files objects'
+all='passes jit loops schedules determinism gradients gradients-jit calls files
+    objects kills killed-files'
 OMP_NUM_THREADS=${OMP_NUM_THREADS-2}
 TGJIT_CACHE=${TGJIT_CACHE-off}
 export OMP_NUM_THREADS TGJIT_CACHE
 
-# The number of cases in a slice: about ten seconds.
+# The number of cases in a slice: about ten seconds. Those of kills are the kills
+# that hit a write, those of determinism graphs, each in all settings.
 count_of()
 {
     case $1 in
     passes) echo 20000 ;;
     jit) echo 250 ;;
     loops | schedules) echo 120 ;;
+    determinism) echo 25 ;;
     gradients) echo 2000 ;;
     gradients-jit) echo 120 ;;
     calls) echo 3000 ;;
     files) echo 20000 ;;
     objects) echo 20000 ;;
+    kills) echo 150 ;;
+    killed-files) echo 150 ;;
     *) return 1 ;;
     esac
 }
@@ -51,6 +56,14 @@ run_slice() # CAMPAIGN SEED COUNT
     files) tests/stress/fuzz_files --seed "$2" --count "$3" --jobs "${JOBS-1}" ;;
     objects)
         tests/stress/fuzz_objects --seed "$2" --count "$3" --jobs "${JOBS-1}"
+        ;;
+    determinism)
+        SEED=$2 COUNT=$3 JOBS=${JOBS-1} \
+            sh "$(dirname "$0")/long-determinism.sh"
+        ;;
+    kills) tests/stress/stress_disk_cache --hits "$3" "$2" ;;
+    killed-files)
+        tests/stress/stress_killed_files --hits "$3" --seed "$2"
         ;;
     esac
 }

@@ -359,6 +359,8 @@ static void shared_init(shared *s, long rounds, const char *jit)
 
 static void shared_deinit(shared *s)
 {
+    /* What is compiled in the background keeps its objects. */
+    CHECK(tg_compile_wait(s->ctx) == TG_OK);
     tg_function_release(s->both);
     tg_function_release(s->transfer);
     tg_function_release(s->audit);

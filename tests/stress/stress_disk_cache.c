@@ -8,10 +8,12 @@
  *   killed   a process that saves is killed at random times, repeatedly: all
  *            entries that are found afterwards are intact
  *
- * A plain program. Takes the number of kills.
+ * A plain program. Takes the number of kills; or "--hits N" for the second part
+ * alone, until N kills hit a write, and a number that varies their times.
  */
 #include <dirent.h>
 #include <ftw.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -262,13 +264,17 @@ static size_t count_temporaries(void)
     return n_files - 2 - n_entries;
 }
 
-static void killed(long n_kills)
+/* n_hits >= 0: until so many hit a write. */
+static void killed(long n_kills, long n_hits, uint64_t seed)
 {
     tgi_disk_cache *cache = open_cache(TGI_DISK_CACHE_READ_WRITE);
-    uint64_t state = 1;
+    uint64_t state = seed;
     size_t n_interrupted = 0;
+    if (n_hits >= 0)
+        n_kills = LONG_MAX;
     CHECK(pipe(begun) == 0);
-    for (long i = 0; i < n_kills; i++) {
+    long i = 0;
+    for (; i < n_kills && n_interrupted < (size_t)n_hits && !n_failed; i++) {
         const pid_t child = start(save_for_ever);
         char byte;
         CHECK(read(begun[0], &byte, 1) == 1);
@@ -285,7 +291,7 @@ static void killed(long n_kills)
     CHECK(c.bad == 0);
     CHECK(c.hits > 0 || n_kills == 0);
 
-    printf("%ld kills, %zu amid a write: %llu found, %llu bad\n", n_kills,
+    printf("%ld kills, %zu amid a write: %llu found, %llu bad\n", i,
            n_interrupted, (unsigned long long)c.hits,
            (unsigned long long)c.bad);
     tgi_disk_cache_release(cache);
@@ -308,7 +314,10 @@ static int remove_one(const char *name, const struct stat *s, int kind,
 
 int main(int argc, char **argv)
 {
+    const bool is_long = argc > 2 && strcmp(argv[1], "--hits") == 0;
+    const long n_hits = is_long ? atol(argv[2]) : -1;
     const long n_kills = argc > 1 ? atol(argv[1]) : DEFAULT_KILLS;
+    const uint64_t seed = argc > 3 ? strtoull(argv[3], NULL, 0) : 1;
     if (argc == 1)
         alarm(WATCHDOG_SECONDS);
     tgi_log_init(&quiet, TG_LOG_WARN, count_word, NULL);
@@ -320,10 +329,12 @@ int main(int argc, char **argv)
     tgi_disk_cache *cache =
         open_cache(TGI_DISK_CACHE_READ_WRITE); /* creates the directory for
                                                   readers */
-    crowd(false);
-    crowd(true);
-    CHECK(tgi_disk_cache_clear(path) == TG_OK);
-    killed(n_kills);
+    if (n_hits < 0) {
+        crowd(false);
+        crowd(true);
+        CHECK(tgi_disk_cache_clear(path) == TG_OK);
+    }
+    killed(n_kills, n_hits, seed);
     tgi_disk_cache_release(cache);
     CHECK(nftw(dir, remove_one, 16, FTW_DEPTH | FTW_PHYS) == 0);
     CHECK(tg_live_objects() == 0 && tg_live_bytes() == 0);

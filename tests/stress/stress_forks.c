@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stress_forks.c - children forked while other threads compile. Each child
- * compiles new functions, runs them, and exits.
+ * stress_forks.c - children forked while other threads compile or run. Each
+ * child compiles new functions, runs them, and exits.
  *
+ *     running  teams of threads run kernels: the child's are serial
  *     short    compiles of milliseconds: fork waits for them
  *     long     a compile of seconds: the child loads a second copy of LLVM
  *
- * A plain program. Takes the number of children of the first part.
+ * A plain program. Takes the number of children of the part "short".
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,6 +25,9 @@ enum {
     COMPILERS = 2, /* threads */
     DEFAULT_CHILDREN = 40,
     LONG_CHILDREN = 3,
+    RUNNERS = 3, /* threads */
+    RUNNING_CHILDREN = 12,
+    RUNNING_N = 200000, /* elements: enough for a team */
     LONG_OPS = 16000,
     CHILD_SECONDS = 120,
     N = 5
@@ -34,7 +38,13 @@ enum {
  * interpret. Memory referenced only by threads that do not exist in the child
  * would count as a leak.
  */
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#ifdef __has_feature /* clang */
+#define HAS_FEATURE(name) __has_feature(name)
+#else
+#define HAS_FEATURE(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__) || \
+    HAS_FEATURE(address_sanitizer) || HAS_FEATURE(thread_sanitizer)
 enum { IS_SANITIZED = 1 };
 #else
 enum { IS_SANITIZED = 0 };
@@ -42,7 +52,7 @@ enum { IS_SANITIZED = 0 };
 
 static int n_passed, n_failed;
 static atomic_bool is_over;
-static atomic_int n_compiled;
+static atomic_int n_compiled, n_run;
 static atomic_int *n_copied; /* number of children that loaded a copy; shared
                                 with them */
 
@@ -104,6 +114,50 @@ static int count_copies(void)
     return n;
 }
 
+/* -- Functions that run ---------------------------------------------------- */
+
+static void smooth(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_value x = tg_tanh(tg_add(in[0], 0.5));
+    tg_return(t, x, tg_sum(x, TG_ALL_AXES));
+}
+
+typedef struct running {
+    tg_context *ctx;
+    tg_function *f;
+    tg_tensor *x;
+    float sum;
+} running;
+
+static bool create_running(running *r)
+{
+    const tg_context_options options = {.struct_bytes = sizeof(options),
+                                        .jit = "required",
+                                        .threads = 3,
+                                        .cache = "off"};
+    r->ctx = tg_context_create(&options);
+    r->f = tg_function_create(r->ctx, smooth, NULL, NULL);
+    r->x = tg_tensor_create(r->ctx, TG_F32, TG_DIMS(RUNNING_N), tg_ones());
+    return tg_call(r->f, TG_ARGS(r->x), TG_RESULTS(NULL, &r->sum)) == TG_OK;
+}
+
+static void release_running(running *r)
+{
+    tg_tensor_release(r->x);
+    tg_function_release(r->f);
+    tg_context_release(r->ctx);
+}
+
+static bool run_once(const running *r)
+{
+    float sum = 0;
+    return tg_call(r->f, TG_ARGS(r->x), TG_RESULTS(NULL, &sum)) == TG_OK &&
+           sum == r->sum;
+}
+
+static const running *used_by_children;
+
 /* -- Children -------------------------------------------------------------- */
 
 /* In the child: 0 on success. Caches are disabled. */
@@ -112,7 +166,8 @@ static int work_in_child(int number)
     alarm(CHILD_SECONDS); /* so that a hang fails */
     const bool is_good = compile("required", 1000.5 + number, 1) &&
                          compile("auto", 2000.5 + number, 1) &&
-                         compile("required", 3000.5 + number, 20);
+                         compile("required", 3000.5 + number, 20) &&
+                         (!used_by_children || run_once(used_by_children));
     tg_code_counters counts = TG_CODE_COUNTERS_INIT;
     const bool has_made = tg_code_counts(&counts) == TG_OK &&
                           counts.misses >= 2;
@@ -203,6 +258,45 @@ static void check_long(void)
         n_failed++, printf("no child was forked amid the long compile\n");
 }
 
+static void *run_on_and_on(void *user)
+{
+    const running *r = user;
+    while (!atomic_load(&is_over))
+        if (run_once(r))
+            atomic_fetch_add(&n_run, 1);
+    return NULL;
+}
+
+/* Threads call functions of their own; one that none of them uses is called in
+   the children, too: its results have the same bits. */
+static void check_running(void)
+{
+    static running all[RUNNERS + 1];
+    const running *idle = &all[RUNNERS];
+    pthread_t threads[RUNNERS];
+    bool is_good = true;
+    for (int i = 0; i <= RUNNERS; i++)
+        is_good &= create_running(&all[i]);
+    for (int i = 0; i < RUNNERS; i++)
+        if (pthread_create(&threads[i], NULL, run_on_and_on, &all[i]))
+            abort();
+    used_by_children = idle;
+    for (int i = 0; i < RUNNING_CHILDREN && is_good; i++) {
+        fork_one(2000 + i);
+        is_good = run_once(idle);
+        usleep((useconds_t)(i * 731 % 5000));
+    }
+    used_by_children = NULL;
+    atomic_store(&is_over, true);
+    for (int i = 0; i < RUNNERS; i++)
+        pthread_join(threads[i], NULL);
+    atomic_store(&is_over, false);
+    for (int i = 0; i <= RUNNERS; i++)
+        release_running(&all[i]);
+    if (!is_good || atomic_load(&n_run) < RUNNERS)
+        n_failed++, printf("the calls of the parent failed\n");
+}
+
 int main(int argc, char **argv)
 {
     char text[1024];
@@ -213,11 +307,12 @@ int main(int argc, char **argv)
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (n_copied == MAP_FAILED)
         abort();
+    check_running();
     check_long();
     check_short(n_children);
     printf("%d children passed, %d failed; %d had a copy of LLVM; %d functions "
-           "compiled meanwhile\n",
+           "compiled and %d calls run meanwhile\n",
            n_passed, n_failed, atomic_load(n_copied),
-           atomic_load(&n_compiled));
+           atomic_load(&n_compiled), atomic_load(&n_run));
     return n_failed ? 1 : 0;
 }

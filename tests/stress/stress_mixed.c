@@ -93,9 +93,13 @@ static void fresh(tg_trace *t, const tg_value *in, void *user)
 
 /* -- Steps ----------------------------------------------------------------- */
 
+/* Its elements are computed by a call, which may be cancelled: it tries again. */
 static tg_tensor *vector(worker *w, int64_t n)
 {
-    tg_tensor *x = tg_tensor_create(w->s->ctx, TG_F32, TG_DIMS(n), tg_ones());
+    tg_tensor *x;
+    do
+        x = tg_tensor_create(w->s->ctx, TG_F32, TG_DIMS(n), tg_ones());
+    while (!x && tg_error_last()->status == TG_ERROR_CANCELLED);
     check(w, x, "tg_tensor_create");
     return x;
 }

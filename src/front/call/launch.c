@@ -390,13 +390,16 @@ tg_status tgi_launch_check_overlap(const tgi_launch *launch, tg_site site)
 static tg_status lock_groups(const tgi_launch *launch)
 {
     for (size_t i = 0; i < launch->state.n_groups; i++) {
-        if (tgi_lock_acquire(&launch->state.groups[i]->lock))
+        if (tgi_group_acquire(launch->state.groups[i]))
             continue;
+        const bool is_lost = launch->state.groups[i]->is_lost;
         while (i-- > 0)
-            tgi_lock_release(&launch->state.groups[i]->lock);
+            tgi_group_release(launch->state.groups[i]);
         TGI_FAIL(TG_ERROR_BUSY, TGI_NO_SITE,
-                 "%s: this thread has mapped one of its variables, or is in "
-                 "a call that uses it",
+                 is_lost ? "%s: another thread was using one of its variables "
+                           "when this process was forked"
+                         : "%s: this thread has mapped one of its variables, "
+                           "or is in a call that uses it",
                  launch->concrete->name);
     }
     return TG_OK;
@@ -405,7 +408,7 @@ static tg_status lock_groups(const tgi_launch *launch)
 static void unlock_groups(const tgi_launch *launch)
 {
     for (size_t i = launch->state.n_groups; i-- > 0;)
-        tgi_lock_release(&launch->state.groups[i]->lock);
+        tgi_group_release(launch->state.groups[i]);
 }
 
 /* Computes the initial values that are not set yet. Locks held. */

@@ -139,10 +139,10 @@ static tg_status list_and_fill(tg_variable *variable, const char *who,
                                  bool *out_is_taken)
 {
     tg_context *ctx = variable->ctx;
-    tgi_lock *lock = &variable->group->lock;
-    /* False: this thread holds it, by a map or a call around a host
-       function. */
-    const bool is_acquired = tgi_lock_acquire(lock);
+    tg_group *group = variable->group;
+    /* False: this thread holds it, by a map or a call around a host function; or
+       the group is lost, which calls with the variable will say. */
+    const bool is_acquired = tgi_group_acquire(group);
     tg_status status = add_to_context(ctx, variable, name, out_is_taken);
     const bool is_listed = !status;
     if (!status)
@@ -151,7 +151,7 @@ static tg_status list_and_fill(tg_variable *variable, const char *who,
     if (!status)
         atomic_store(&variable->is_set, true);
     if (is_acquired)
-        tgi_lock_release(lock);
+        tgi_group_release(group);
     if (!is_listed)
         variable_free(variable);
     else if (status)
@@ -365,11 +365,15 @@ void *tg_variable_map(tg_variable *variable, tg_access access)
     if (tgi_variable_check(variable, NULL, __func__, TGI_NO_SITE))
         goto is_listed;
     tg_group *group = variable->group;
-    if (!tgi_lock_acquire(&group->lock) && group->n_maps == 0) {
-        /* The lock is held by a call of this thread: this is inside its
+    if (!tgi_group_acquire(group) && group->n_maps == 0) {
+        /* Else the lock is held by a call of this thread: this is inside its
            callback. */
         tgi_error_set(TG_ERROR_BUSY, TGI_NO_SITE,
-                      "%s: variable '%s' is in use by a call of this thread",
+                      group->is_lost
+                          ? "%s: another thread was using variable '%s' when "
+                            "this process was forked"
+                          : "%s: variable '%s' is in use by a call of this "
+                            "thread",
                       __func__, variable->name);
         goto is_listed;
     }
@@ -392,7 +396,7 @@ tg_status tg_variable_unmap(tg_variable *variable)
     if (status)
         goto is_listed;
     tg_group *group = variable->group;
-    if (!tgi_lock_is_owned(&group->lock) || variable->n_maps == 0) {
+    if (!tgi_group_is_owned(group) || variable->n_maps == 0) {
         status = tgi_error_set(TG_ERROR_STATE, TGI_NO_SITE,
                                "%s: variable '%s' is not mapped by this "
                                "thread",
@@ -406,7 +410,7 @@ tg_status tg_variable_unmap(tg_variable *variable)
     if (--variable->n_maps == 0)
         variable->is_mapped_for_write = false;
     if (--group->n_maps == 0)
-        tgi_lock_release(&group->lock);
+        tgi_group_release(group);
 is_listed:
     tgi_api_leave(frame);
     return status;

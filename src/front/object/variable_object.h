@@ -16,7 +16,18 @@ struct tg_group {
     tgi_lock lock;
     uint64_t id;     /* groups are locked in ascending order of id */
     unsigned n_maps; /* of the thread that holds the lock */
+    atomic_uint n_forks; /* of the process that the lock is valid in */
+    bool is_lost;        /* see tgi_group_acquire */
 };
+
+/*
+ * Locks a group. False, without blocking, if the calling thread already holds
+ * the lock, or if the group is lost: in the parent process another thread held it
+ * when this process was forked, so its variables may be in the middle of a call.
+ */
+bool tgi_group_acquire(tg_group *group);
+void tgi_group_release(tg_group *group);
+bool tgi_group_is_owned(tg_group *group);
 
 struct tg_variable {
     tgi_refcount refs;

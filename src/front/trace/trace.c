@@ -546,6 +546,9 @@ tg_value tgi_operation_end(tgi_operation *op, tgi_ref result)
     if (result && op->is_wide &&
         tgi_graph_node(op->b.graph, result)->dtype == TG_F32)
         result = tgi_build_narrow(&op->b, result, op->real);
+    /* A part that failed is never a part that was not asked for. */
+    if (op->b.has_error)
+        result = 0;
     if (!result && op->t->status == TG_OK) {
         tgi_trace_record_error(op->t);
     }

@@ -239,6 +239,8 @@ libtgjit_core_la_SOURCES += \
 	src/pass/callee_import.h \
 	src/pass/dead_results.c \
 	src/pass/dead_results.h \
+	src/pass/edge_pieces.c \
+	src/pass/edge_pieces.h \
 	src/pass/lower_saved_channel.c \
 	src/pass/lower_saved_loop.c \
 	src/pass/lower_saved_state.h \

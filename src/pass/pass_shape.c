@@ -17,6 +17,7 @@
 #include "base/checked.h"
 #include "base/error.h"
 #include "ir/rebuild.h"
+#include "pass/edge_pieces.h"
 #include "pass/pass.h"
 #include "runtime/index_check.h"
 
@@ -187,6 +188,12 @@ static void shape_concat(reshaper *r)
         replace_by_input(r);
 }
 
+/* See edge_pieces.h. */
+static void shape_gather(reshaper *r)
+{
+    r->failed = !tgi_edge_pieces(r->graph, &r->node, &r->replacement);
+}
+
 /* A slice of the whole axis is its input; a constant start makes a SLICE. */
 static void shape_dynamic_slice(reshaper *r)
 {
@@ -253,6 +260,7 @@ static rule *const rules[TGI_OPS] = {
     [TGI_OP_SLICE] = shape_slice,
     [TGI_OP_PAD] = shape_pad,
     [TGI_OP_CONCAT] = shape_concat,
+    [TGI_OP_GATHER] = shape_gather,
     [TGI_OP_DYNAMIC_SLICE] = shape_dynamic_slice,
     [TGI_OP_DYNAMIC_UPDATE] = shape_dynamic_update,
     [TGI_OP_SUM] = shape_reduce,

@@ -75,3 +75,43 @@ Test(cast_index, floats_are_indices_as_in_the_interpreter)
     check_modes(pick);
     check_nothing_is_alive();
 }
+
+/* -- Tables larger than the integers of a float ---------------------------- */
+
+enum { LARGE = (1 << 24) + 1 };
+
+static void pick_one(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_gather(in[0], tg_cast(in[1], TG_I64), 0));
+}
+
+/* 2^24 is the last index; the next float is beyond. */
+static void pick_last(session *s, outcome *out)
+{
+    static const float at[] = {0x1p24f, 0x1.000002p24f};
+    tg_tensor *table =
+        tg_tensor_create(s->ctx, TG_U8, TG_DIMS(LARGE), tg_zeros());
+    tg_function *f = tg_function_create(s->ctx, pick_one, NULL, NULL);
+    cr_assert(table && f);
+    ((uint8_t *)tg_tensor_data(table))[LARGE - 1] = 77;
+    for (int i = 0; i < 2; i++) {
+        tg_tensor *x = f32_range(s->ctx, PICKS), *y = NULL;
+        ((float *)tg_tensor_data(x))[100] = at[i];
+        const tg_status status = tg_call(f, TG_ARGS(table, x), TG_RESULTS(&y));
+        cr_assert_eq(status == TG_OK, i == 0, "%s", tg_error(NULL));
+        note_status(out, status);
+        if (status == TG_OK)
+            note_tensor(out, y);
+        tg_tensor_release(y);
+        tg_tensor_release(x);
+    }
+    tg_function_release(f);
+    tg_tensor_release(table);
+}
+
+Test(cast_index, bounds_that_are_no_floats_are_exact)
+{
+    check_modes(pick_last);
+    check_nothing_is_alive();
+}

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_fuse_pieces.c - a step of the heat equation written in several ways: as
- * a pad, rolls, a padded operand, concats and updates. Each stores its result
- * once, without temporaries, and gives the bits of the interpreter.
+ * a pad, rolls, a padded operand, repeated edges, concats and updates. Each
+ * stores its result once, without temporaries, and gives the bits of the
+ * interpreter.
  */
 #include "support/fusing.h"
 #include "support/modes.h"
@@ -58,6 +59,19 @@ static tg_value of_bordered(tg_value u, tg_value b)
 
 CALLBACK(by_slices, of_bordered(u, bordered(u)))
 
+static tg_value edged(tg_value x, int64_t low, int64_t high)
+{
+    return tg_pad_from_axes(x, TG_DIMS(low, low), TG_DIMS(high, high),
+                            TG_PAD_EDGE);
+}
+
+CALLBACK(by_edges, of_bordered(u, edged(u, 1, 1)))
+/* Edges of several elements, none at one end, and of one element. */
+CALLBACK(by_wide_edges,
+         tg_add(block(edged(tg_mul(u, 2), 3, 2), 5, N + 5, 0, N),
+                block(edged(tg_sqrt(u), 0, 7), 7, N + 7, 7, N + 7)))
+CALLBACK(by_one_element, edged(block(u, 7, 8, 9, 10), 3, 4))
+
 static tg_value inner(tg_value u)
 {
     return tg_add(block(u, 1, N - 1, 1, N - 1), inner_change(u));
@@ -69,9 +83,11 @@ CALLBACK(by_concats, tg_concat(0, block(u, 0, 1, 0, N),
                                block(u, N - 1, N, 0, N)))
 CALLBACK(by_updates, tg_dynamic_update_slice_axes(u, inner(u), TG_ARGS(1, 1)))
 
-static tg_callback *const steps[] = {by_pad, by_rolls, by_slices, by_concats,
-                                     by_updates};
-enum { N_STEPS = sizeof(steps) / sizeof(*steps) };
+/* The others are not steps: their borders are wider. */
+static tg_callback *const steps[] = {
+    by_pad,   by_rolls,   by_slices,     by_concats,
+    by_edges, by_updates, by_wide_edges, by_one_element};
+enum { N_STEPS = 6, N_CALLED = sizeof(steps) / sizeof(*steps) };
 
 /* -- Tests ----------------------------------------------------------------- */
 
@@ -116,6 +132,6 @@ static void call_step(session *s, outcome *out)
 
 Test(fuse_pieces, have_the_bits_of_the_interpreter)
 {
-    for (step = 0; step < N_STEPS; step++)
+    for (step = 0; step < N_CALLED; step++)
         check_modes(call_step);
 }

@@ -240,9 +240,56 @@ static LLVMValueRef index_as_i64(tgi_llvm_kernel *k, const tgi_inst *inst)
                              tgi_dtype_is(inst->type, TGI_CLASS_SINT), "");
 }
 
+/* The float from which an index was cast, or 0: another operand. */
+static uint32_t find_float_index(const tgi_llvm_kernel *k, uint32_t number)
+{
+    const tgi_inst *inst = inst_at(k, number);
+    return inst->kind == TGI_INST_CAST && inst->op == TGI_OP_CAST &&
+                   inst->dtype == TG_I64 &&
+                   (inst->type == TG_F32 || inst->type == TG_F64)
+               ? inst->operands[0]
+               : 0;
+}
+
+/* The least float that is no smaller than n > 0, by its bits. */
+static uint64_t float_bits_at_least(int64_t n, tg_dtype dtype)
+{
+    if (dtype == TG_F32) {
+        const float nearest = (float)n;
+        uint32_t bits;
+        memcpy(&bits, &nearest, sizeof(bits));
+        return bits + (nearest < 0x1p63f && (int64_t)nearest < n);
+    }
+    const double nearest = (double)n;
+    uint64_t bits;
+    memcpy(&bits, &nearest, sizeof(bits));
+    return bits + (nearest < 0x1p63 && (int64_t)nearest < n);
+}
+
+/*
+ * Whether the cast of x, a float, is in range, without the saturating cast,
+ * which is three quarters of the instructions of a check: it truncates, so
+ * -1 < x < extent. NaN becomes 0, which is in range.
+ */
+static LLVMValueRef emit_float_in_range(tgi_llvm_kernel *k, uint32_t number,
+                                        int64_t extent)
+{
+    const tg_dtype dtype = (tg_dtype)inst_at(k, number)->dtype;
+    LLVMValueRef x = tgi_llvm_value_of(k, number);
+    LLVMValueRef below = tgi_llvm_constant(
+        k->e, dtype, dtype == TG_F32 ? 0xbf800000 : 0xbff0000000000000);
+    LLVMValueRef end =
+        tgi_llvm_constant(k->e, dtype, float_bits_at_least(extent, dtype));
+    return LLVMBuildAnd(k->b, LLVMBuildFCmp(k->b, LLVMRealUGT, x, below, ""),
+                        LLVMBuildFCmp(k->b, LLVMRealULT, x, end, ""), "");
+}
+
 /* As unsigned numbers, negative ones exceed any extent. */
 static LLVMValueRef emit_in_range(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
+    const uint32_t number = find_float_index(k, inst->operands[0]);
+    if (number && tgi_dim_is_known(inst->dim) && inst->dim > 0)
+        return emit_float_in_range(k, number, inst->dim);
     return LLVMBuildICmp(k->b, LLVMIntULT, index_as_i64(k, inst),
                          tgi_llvm_splat(k->e, tgi_llvm_dim(k, inst->dim)), "");
 }

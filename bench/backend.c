@@ -32,6 +32,7 @@ const char *backend_name(backend which)
         [BACKEND_JIT_PROFILED] = "jit, profiled",
         [BACKEND_JIT_FAST] = "jit, fast accuracy",
         [BACKEND_C] = "c",
+        [BACKEND_C_STRICT] = "c, strict",
         [BACKEND_EXPERT] = "expert",
         [BACKEND_OPENBLAS] = "openblas",
         [BACKEND_BLIS] = "blis",

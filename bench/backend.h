@@ -18,6 +18,7 @@ typedef enum backend {
     BACKEND_JIT_PROFILED,      /* while tg_profile_start is in effect */
     BACKEND_JIT_FAST,          /* with fast accuracy */
     BACKEND_C,
+    BACKEND_C_STRICT, /* the same loops without fast math */
     BACKEND_EXPERT,
     BACKEND_OPENBLAS,
     BACKEND_BLIS,

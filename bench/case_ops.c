@@ -53,7 +53,8 @@ const case_size ops_long_sizes[] = {
 #define OPS_CASE(name, in, ...) \
     const tensor_case ops_##name##_case = { \
         .callback = trace_##name, \
-        .kernels = {[BACKEND_C] = plain_ops_##name}, \
+        .kernels = {[BACKEND_C] = plain_ops_##name, \
+                    [BACKEND_C_STRICT] = strict_ops_##name}, \
         .inputs = LIST in, \
         .results = {{TG_F32, __VA_ARGS__}}, \
         .absolute = 2e-5, \

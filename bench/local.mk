@@ -98,7 +98,8 @@ bench_tgjit_bench_CPPFLAGS = $(bench_cppflags) \
 	-DBENCH_LLVM_VERSION='"$(LLVM_VERSION)"'
 bench_tgjit_bench_CFLAGS = $(AM_CFLAGS) $(OPENMP_CFLAGS)
 bench_tgjit_bench_LDFLAGS = $(TGJIT_SANITIZE)
-bench_tgjit_bench_LDADD = libtgjit-bench-plain.la libtgjit.la \
+bench_tgjit_bench_LDADD = libtgjit-bench-plain.la libtgjit-bench-strict.la \
+	libtgjit.la \
 	$(BENCH_LIBXSMM_LIBS) $(JANSSON_LIBS) $(DL_LIBS) $(LIBM)
 
 # Programs in Python as strings of C: one of its own, and those of the engines
@@ -175,6 +176,14 @@ $(libtgjit_bench_plain_la_OBJECTS): override CFLAGS += -O3
 if HAVE_LIBXSMM
 libtgjit_bench_plain_la_CPPFLAGS += -DHAVE_LIBXSMM
 endif
+
+# Nothing that changes a result, but no errno and no traps, which no loop needs.
+noinst_LTLIBRARIES += libtgjit-bench-strict.la
+libtgjit_bench_strict_la_SOURCES = bench/peers.h bench/plain_ops.c
+libtgjit_bench_strict_la_CPPFLAGS = $(bench_cppflags) -DSTRICT_MATH
+libtgjit_bench_strict_la_CFLAGS = $(bench_peer_cflags) $(BENCH_PLAIN_CFLAGS) \
+	-fno-fast-math -fno-math-errno -fno-trapping-math
+$(libtgjit_bench_strict_la_OBJECTS): override CFLAGS += -O3
 
 libtgjit_bench_expert_la_SOURCES = \
 	bench/expert/black_scholes.c \

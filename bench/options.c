@@ -24,6 +24,7 @@ static const char usage[] =
     "  jit, unknown sizes  compiled code, traced with all extents unknown\n"
     "  jit, fast accuracy  compiled code, errors of up to 4 ulp\n"
     "  c                   plain C, optimised for this machine\n"
+    "  c, strict           the same without fast math (single operations)\n"
     "  expert              hand-written SIMD\n"
     "  openblas, blis, onednn, libxsmm\n"
     "                      for matrix products and convolutions, if installed\n"

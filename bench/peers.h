@@ -116,7 +116,7 @@ enum { ADAM_SHOWN = 16 }; /* parameters that are compared: the last ones */
 
 /* -- Single operations ----------------------------------------------------- */
 
-#define OTHER(name, ...) kernel plain_ops_##name;
+#define OTHER(name, ...) kernel plain_ops_##name, strict_ops_##name;
 #define UNARY OTHER
 #define BINARY OTHER
 #define LONG OTHER

@@ -1,12 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * plain_ops.c - the loops of ops.def in plain C, as a user would write them.
+ * Compiled twice: plain_ops_NAME with fast math, so that functions are those of
+ * libmvec, of up to 4 ulp; strict_ops_NAME without, so that they are those of
+ * libm, and sums keep their order.
  */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "peers.h"
+
+#ifdef STRICT_MATH
+#define LOOP(name) strict_ops_##name
+#else
+#define LOOP(name) plain_ops_##name
+#endif
 
 static inline float half_of(float x)
 {
@@ -29,7 +38,7 @@ static inline float bfloat_of(float x)
 /* -- Elementwise ----------------------------------------------------------- */
 
 #define UNARY(name, low, high, loop, ...) \
-    void plain_ops_##name(const kernel_buffers *b) \
+    void LOOP(name)(const kernel_buffers *b) \
     { \
         const float *restrict in = b->in[0]; \
         float *restrict out = b->out[0]; \
@@ -39,7 +48,7 @@ static inline float bfloat_of(float x)
         } \
     }
 #define BINARY(name, low, high, other_low, other_high, loop, ...) \
-    void plain_ops_##name(const kernel_buffers *b) \
+    void LOOP(name)(const kernel_buffers *b) \
     { \
         const float *restrict in = b->in[0], *restrict other = b->in[1]; \
         float *restrict out = b->out[0]; \
@@ -56,7 +65,7 @@ static inline float bfloat_of(float x)
 
 /* out[r] = result of a loop over the elements x of row r. */
 #define DEFINE_BY_ROW(name, start, step, result) \
-    void plain_ops_##name(const kernel_buffers *b) \
+    void LOOP(name)(const kernel_buffers *b) \
     { \
         const float *in = b->in[0]; \
         float *restrict out = b->out[0]; \
@@ -71,7 +80,7 @@ static inline float bfloat_of(float x)
     }
 /* The same of columns, row by row. */
 #define DEFINE_BY_COLUMN(name, step, result) \
-    void plain_ops_##name(const kernel_buffers *b) \
+    void LOOP(name)(const kernel_buffers *b) \
     { \
         const float *restrict in = b->in[0]; \
         float *restrict out = b->out[0]; \
@@ -92,7 +101,7 @@ DEFINE_BY_ROW(any_rows, 0, x > 8.99f ? 1 : sum, sum)
 DEFINE_BY_COLUMN(max_columns, x > sum ? x : sum, sum)
 DEFINE_BY_COLUMN(mean_columns, sum + x, sum / (float)b->rows)
 
-void plain_ops_sum(const kernel_buffers *b)
+void LOOP(sum)(const kernel_buffers *b)
 {
     const float *in = b->in[0];
     float sum = 0;
@@ -101,7 +110,7 @@ void plain_ops_sum(const kernel_buffers *b)
     *(float *)b->out[0] = sum;
 }
 
-void plain_ops_norm_l2(const kernel_buffers *b)
+void LOOP(norm_l2)(const kernel_buffers *b)
 {
     const float *in = b->in[0];
     float sum = 0;
@@ -110,7 +119,7 @@ void plain_ops_norm_l2(const kernel_buffers *b)
     *(float *)b->out[0] = sqrtf(sum);
 }
 
-void plain_ops_var_rows(const kernel_buffers *b)
+void LOOP(var_rows)(const kernel_buffers *b)
 {
     const float *in = b->in[0];
     const float n = (float)b->columns;
@@ -126,7 +135,7 @@ void plain_ops_var_rows(const kernel_buffers *b)
     }
 }
 
-void plain_ops_logsumexp_rows(const kernel_buffers *b)
+void LOOP(logsumexp_rows)(const kernel_buffers *b)
 {
     const float *in = b->in[0];
     float *out = b->out[0];
@@ -140,7 +149,7 @@ void plain_ops_logsumexp_rows(const kernel_buffers *b)
     }
 }
 
-void plain_ops_argmax_rows(const kernel_buffers *b)
+void LOOP(argmax_rows)(const kernel_buffers *b)
 {
     const float *in = b->in[0];
     float *out = b->out[0];
@@ -152,7 +161,7 @@ void plain_ops_argmax_rows(const kernel_buffers *b)
     }
 }
 
-void plain_ops_argmax_columns(const kernel_buffers *b)
+void LOOP(argmax_columns)(const kernel_buffers *b)
 {
     const float *in = b->in[0];
     float *out = b->out[0];
@@ -176,22 +185,22 @@ static void scan_rows(const kernel_buffers *b, int is_product)
             *out = !i ? *in : is_product ? out[-1] * *in : out[-1] + *in;
 }
 
-void plain_ops_cumsum_rows(const kernel_buffers *b)
+void LOOP(cumsum_rows)(const kernel_buffers *b)
 {
     scan_rows(b, 0);
 }
 
-void plain_ops_cumprod_rows(const kernel_buffers *b)
+void LOOP(cumprod_rows)(const kernel_buffers *b)
 {
     scan_rows(b, 1);
 }
 
-void plain_ops_cumsum(const kernel_buffers *b)
+void LOOP(cumsum)(const kernel_buffers *b)
 {
     scan_rows(b, 0);
 }
 
-void plain_ops_cumsum_columns(const kernel_buffers *b)
+void LOOP(cumsum_columns)(const kernel_buffers *b)
 {
     const float *restrict in = b->in[0];
     float *out = b->out[0];
@@ -199,7 +208,7 @@ void plain_ops_cumsum_columns(const kernel_buffers *b)
         out[i] = i < b->columns ? in[i] : out[i - b->columns] + in[i];
 }
 
-void plain_ops_linear_scan(const kernel_buffers *b)
+void LOOP(linear_scan)(const kernel_buffers *b)
 {
     const float *restrict in = b->in[0], *restrict factor = b->in[1];
     float *out = b->out[0];
@@ -214,7 +223,7 @@ static int compare(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-void plain_ops_sort_rows(const kernel_buffers *b)
+void LOOP(sort_rows)(const kernel_buffers *b)
 {
     float *out = b->out[0];
     memcpy(out, b->in[0], (size_t)b->count * sizeof(*out));
@@ -222,9 +231,9 @@ void plain_ops_sort_rows(const kernel_buffers *b)
         qsort(out, (size_t)b->columns, sizeof(*out), compare);
 }
 
-void plain_ops_sort(const kernel_buffers *b)
+void LOOP(sort)(const kernel_buffers *b)
 {
-    plain_ops_sort_rows(b);
+    LOOP(sort_rows)(b);
 }
 
 typedef struct numbered {
@@ -239,7 +248,7 @@ static int compare_numbered(const void *a, const void *b)
     return order ? order : (p->number > q->number) - (p->number < q->number);
 }
 
-void plain_ops_argsort_rows(const kernel_buffers *b)
+void LOOP(argsort_rows)(const kernel_buffers *b)
 {
     const float *in = b->in[0];
     float *out = b->out[0];
@@ -257,7 +266,7 @@ void plain_ops_argsort_rows(const kernel_buffers *b)
     free(row);
 }
 
-void plain_ops_median_rows(const kernel_buffers *b)
+void LOOP(median_rows)(const kernel_buffers *b)
 {
     const float *in = b->in[0];
     float *out = b->out[0];
@@ -275,7 +284,7 @@ void plain_ops_median_rows(const kernel_buffers *b)
 
 /* out[at] = value, for every row r and column i. */
 #define DEFINE_BY_INDEX(name, at, value) \
-    void plain_ops_##name(const kernel_buffers *b) \
+    void LOOP(name)(const kernel_buffers *b) \
     { \
         const float *restrict x = b->in[0]; \
         float *restrict out = b->out[0]; \
@@ -292,7 +301,7 @@ DEFINE_BY_INDEX(roll_rows, r * n + i, x[r * n + (i < 3 ? i - 3 + n : i - 3)])
 DEFINE_BY_INDEX(even_odd, r * n + i / 2 + i % 2 * ((n + 1) / 2), x[r * n + i])
 DEFINE_BY_INDEX(tril, r * n + i, i <= r ? x[r * n + i] : 0)
 
-void plain_ops_take_along_rows(const kernel_buffers *b)
+void LOOP(take_along_rows)(const kernel_buffers *b)
 {
     const float *restrict x = b->in[0], *restrict index = b->in[1];
     float *restrict out = b->out[0];
@@ -302,7 +311,7 @@ void plain_ops_take_along_rows(const kernel_buffers *b)
                 x[r * b->columns + (int)index[r * b->columns + i]];
 }
 
-void plain_ops_put_along_rows(const kernel_buffers *b)
+void LOOP(put_along_rows)(const kernel_buffers *b)
 {
     const float *restrict x = b->in[0], *restrict index = b->in[1];
     float *restrict out = b->out[0];
@@ -313,7 +322,7 @@ void plain_ops_put_along_rows(const kernel_buffers *b)
                 x[r * b->columns + i];
 }
 
-void plain_ops_one_hot(const kernel_buffers *b)
+void LOOP(one_hot)(const kernel_buffers *b)
 {
     enum { CLASSES = 8 };
     const float *restrict x = b->in[0];

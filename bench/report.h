@@ -27,7 +27,8 @@ typedef struct screen_line {
     const row *ours;       /* with the first number of threads; NULL: none */
     const row *interp, *c; /* NULL if not measured */
     const row *library;    /* the fastest one, or engine */
-    double speedup, c_ratio, library_ratio; /* 0: no such row */
+    const row *strict;     /* of plain C without fast math, or NULL */
+    double speedup, c_ratio, strict_ratio, library_ratio; /* 0: no such row */
     const row *profiled;   /* with a profile, or NULL */
     const row *team;       /* with the last number of threads, or NULL */
     double scaling;        /* how much faster than with the first */

@@ -50,6 +50,8 @@ screen_line screen_line_of(const row *rows, size_t n_rows)
             line.profiled = r;
         if (r->which == BACKEND_C)
             line.c = r;
+        if (r->which == BACKEND_C_STRICT)
+            line.strict = r;
         if (backend_is_installed(r->which) &&
             (!line.library || row_best(r) < row_best(line.library)))
             line.library = r;
@@ -60,6 +62,7 @@ screen_line screen_line_of(const row *rows, size_t n_rows)
         const double to_interp = ratio_of(line.ours, line.interp);
         line.speedup = to_interp > 0 ? 1 / to_interp : 0;
         line.c_ratio = ratio_of(line.ours, line.c);
+        line.strict_ratio = ratio_of(line.ours, line.strict);
         line.library_ratio = ratio_of(line.ours, line.library);
         const double to_team = ratio_of(line.ours, line.team);
         line.scaling = to_team;

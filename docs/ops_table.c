@@ -338,6 +338,13 @@ static const struct {
     {"dot_product_attention",
      "ops_norm.h", "floats", "of q, columns of v", "yes",
      "with a mask, or causal"},
+    {"dense, embedding, attention",
+     "layers.h", "floats", "of x, units last", "yes",
+     "layers whose weights are variables"},
+    {"rnn, gru, lstm", "layers.h", "floats", "a state", "yes",
+     "layers over sequences, which may differ in length"},
+    {"batch_norm, dropout", "layers.h", "floats", "of x", "yes",
+     "layers that differ between training and use"},
     {"sort, argsort, top_k",
      "ops_order.h", "all", "of x; k along the axis", "sort, top_k: yes",
      "stable, along an axis; NaN is largest, -0 \\< +0"},
@@ -381,8 +388,8 @@ static void print_functions(void)
          "*Shape* is that of the result: \"of x\" is that of the first "
          "operand, \"common\" the\none to which all broadcast. The accuracy "
          "follows from the operations. Headers and\nmanual pages (`man "
-         "tg_sort`) state edge cases and options. Layers, optimisers "
-         "and\nschedules are in [TRAINING.md](TRAINING.md).\n\n"
+         "tg_sort`) state edge cases and options. More on "
+         "layers,\noptimisers and schedules is in [TRAINING.md](TRAINING.md).\n\n"
          "| name | header | element types | shape | gradient | |\n"
          "|---|---|---|---|---|---|");
     for (size_t i = 0; i < sizeof(functions) / sizeof(functions[0]); i++)

@@ -76,6 +76,7 @@ unit_tests = \
 	tests/api/test_ops_statistics \
 	tests/api/test_optimiser \
 	tests/api/test_ops_detection \
+	tests/api/test_sort \
 	tests/api/test_op_matrix \
 	tests/api/test_plan \
 	tests/api/test_profile \
@@ -269,6 +270,7 @@ tests_api_test_gradient_effects_LDADD = $(LDADD) $(LIBM)
 tests_api_test_distributions_LDADD = $(LDADD) $(LIBM)
 tests_api_test_layers_LDADD = $(LDADD) $(LIBM)
 tests_api_test_ops_detection_LDADD = $(LDADD) $(LIBM)
+tests_api_test_sort_LDADD = $(LDADD) $(LIBM)
 tests_api_test_vmap_LDADD = $(LDADD) $(LIBM)
 tests_api_test_losses_LDADD = $(LDADD) $(LIBM)
 tests_api_test_optimiser_LDADD = $(LDADD) $(LIBM)

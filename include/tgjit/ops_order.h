@@ -7,10 +7,10 @@
  * numbers. Sorting is stable: equal elements keep their order, also when
  * descending. Gradients flow to the elements that are selected.
  *
- * Blocks of 32 elements, and whole rows of up to 48, are sorted by comparing all
- * pairs. Then log2(n / 32) rounds merge runs, of twice the length in each; every
- * element finds its place by a binary search, so that all elements of all rows
- * are worked on in parallel.
+ * Rows of up to 64 elements are sorted by comparing all pairs, longer ones and
+ * those of unknown length by radix: one pass per byte of an element. A pass needs
+ * a table of 4 counters per element (more for rows of less than 256), of 4 bytes
+ * each, or of 8 if extents are unknown.
  */
 #ifndef TGJIT_OPS_ORDER_H
 #define TGJIT_OPS_ORDER_H

@@ -17,6 +17,9 @@
 enum {
     MIN_ALIGNED_EXTENT = 256, /* of a row whose stores are aligned */
     MIN_STORE_BYTES = 16,     /* of the narrowest non-temporal vector store */
+    /* Of a row of non-temporal stores: the lines at both of its ends are stored
+       in parts, with other stores. */
+    MIN_ROW_LINES = 8,
     /* Of the last-level cache: a result that is non-temporal where operands
        and results fill the cache. Measured on Zen 5 with 32 MiB, calibrated to
        8 MiB: a stencil of 2048 x 2048 f32 takes 501 us instead of 767. */
@@ -69,7 +72,10 @@ static bool is_candidate(const tgi_scheduler *r, const tgi_schedule *s,
         tgi_loops_buffer(r->program, access->buffer);
     const unsigned bytes = (unsigned)tgi_dtype_bytes(buffer->dtype);
     const unsigned lanes = tgi_phase_lanes(&s->phases[store->phase]);
-    return store->level == TGI_LEVEL_INNER && stride.distance == 1 &&
+    const tgi_dim extent = s->loops->extent[s->inner];
+    const int64_t min_extent = MIN_ROW_LINES * r->target->line_bytes / bytes;
+    return !(tgi_dim_is_known(extent) && extent < min_extent) &&
+           store->level == TGI_LEVEL_INNER && stride.distance == 1 &&
            !stride.is_negative && buffer->place != TGI_PLACE_SCRATCH &&
            !access->shift && lanes * bytes >= MIN_STORE_BYTES &&
            !(s->tiles.rows && s->tiles.uses[store->access]) &&

@@ -255,6 +255,7 @@ typedef struct counter {
     tgi_cost cost;
     uintptr_t n_values;
     tgi_emitted scaled_by; /* the sum of the last SCALE */
+    tgi_cost common; /* before the code that is being skipped */
 } counter;
 
 /* A counted value is no address, but its number and these bits. */
@@ -352,9 +353,28 @@ static tgi_emitted count_lookup(tgi_emitter *base, tg_dtype dtype,
     return count(c, weigh(classify_lookup(dtype, n), c->width), 0);
 }
 
+/* Rare code does not count, but its test does. */
+static void count_rare_begin(tgi_emitter *base, tgi_emitted mask)
+{
+    counter *c = (counter *)base;
+    if (has_bit(mask, VARIES))
+        count(c, weigh(SIMPLE, c->width), 0);
+    c->common = c->cost;
+}
+
+static void count_rare_end(tgi_emitter *base, tgi_emitted *values,
+                           const tgi_emitted *otherwise, int n)
+{
+    counter *c = (counter *)base;
+    for (int i = 0; i < n; i++)
+        values[i] = otherwise[i];
+    c->cost = c->common;
+}
+
 static void init_counter(counter *c, tgi_cost_width width)
 {
-    *c = (counter){.base = {count_constant, count_primitive, count_lookup},
+    *c = (counter){.base = {count_constant, count_primitive, count_lookup,
+                            count_rare_begin, count_rare_end},
                    .width = width};
 }
 

@@ -53,6 +53,12 @@ struct tgi_emitter {
     /* Element `index` of a table of n constants with static storage. */
     tgi_emitted (*lookup)(tgi_emitter *emitter, tg_dtype dtype,
                           const void *table, size_t n, tgi_emitted index);
+    /* Begins code that may be skipped where no lane of the mask is true, and
+       ends it: values[i], from inside, becomes otherwise[i] if it was skipped.
+       Both may be NULL: the code always runs, and selects by the mask. */
+    void (*rare_begin)(tgi_emitter *emitter, tgi_emitted mask);
+    void (*rare_end)(tgi_emitter *emitter, tgi_emitted *values,
+                     const tgi_emitted *otherwise, int n);
 };
 
 /*

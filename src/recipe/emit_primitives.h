@@ -39,6 +39,22 @@
 #define TABLE_OF(name, ...) \
     static const T CAT4(table_, name, _, DT)[] = {__VA_ARGS__}
 
+#define RARELY(mask, a, b, c, ...) \
+    do { \
+        const tgi_emitted mask_ = mask, common_[] = {a, b, c}; \
+        if (e->rare_begin) \
+            e->rare_begin(e, mask_); \
+        __VA_ARGS__ \
+        tgi_emitted values_[] = {SELECT(mask_, a, common_[0]), \
+                                 SELECT(mask_, b, common_[1]), \
+                                 SELECT(mask_, c, common_[2])}; \
+        if (e->rare_begin) \
+            e->rare_end(e, values_, common_, 3); \
+        a = values_[0]; \
+        b = values_[1]; \
+        c = values_[2]; \
+    } while (0)
+
 /* -- Primitives ------------------------------------------------------------ */
 
 #define VALUE tgi_emitted

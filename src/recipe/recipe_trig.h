@@ -2,16 +2,18 @@
 /*
  * recipe_trig.h - sine, cosine and tangent.
  *
- * One range reduction (Payne-Hanek) serves arguments of any size: |x| is an
- * integer number of quarter turns and a fraction of at most about half of one.
- * Write |x| as y 2^(STEP row) with 2^-STEP <= y < 1. Then x in quarter turns is
+ * |x| is an integer number of quarter turns and a fraction of at most about half
+ * of one. Up to MODERATE, a multiple of pi/2 is subtracted (Cody-Waite), with
+ * pi/2 as the sum of three values. Angles below pi/4 have the multiple 0, so tiny
+ * ones and zeros are exact.
+ *
+ * Payne-Hanek reduction serves larger arguments. Write |x| as y 2^(STEP row) with 2^-STEP <= y < 1. Then x in quarter turns is
  * y times a table row, which is 2^(STEP row) 2/pi without the part that gives
  * full turns for any such y. A row is the sum of four values, whose products
  * with y are exact as pairs. The first is an integer so large that the high
  * part of its product is a number of full turns, and is omitted.
  *
- * Angles below pi/4 are not reduced, so tiny ones and zeros are exact. The last
- * row, which only Inf and NaN use, contains a NaN.
+ * The last row, which only Inf and NaN use, contains a NaN.
  *
  * The polynomials are minimax (fpminimax), odd or even, with the first term (r
  * or 1) fixed.
@@ -22,12 +24,18 @@
 #undef LOWEST
 #undef ROW_SHIFT
 #undef ROUNDER
+#undef MODERATE
+#undef HALF_PI_LOWEST
 #if IS(F32)
+#define MODERATE 0x1p17
+#define HALF_PI_LOWEST -0x1.ee59dap-50
 /* STEP is 16. The bits of 2^-STEP, and the position of the row in x. */
 #define LOWEST 0x37800000
 #define ROW_SHIFT 27
 #define ROUNDER 0x1.8p23
 #else
+#define MODERATE 0x1p30
+#define HALF_PI_LOWEST -0x1.f1976b7ed8fbcp-110
 /* STEP is 32. */
 #define LOWEST 0x3df0000000000000
 #define ROW_SHIFT 57
@@ -104,16 +112,16 @@ TABLE_OF(two_over_pi_3,
 #endif
 
 /*
- * x >= 0 as quadrant pi/2 + r; only the two low bits of the quadrant are valid.
+ * x >= MODERATE as quadrant pi/2 + r; only the two low bits of the quadrant are valid.
  * |r| is below 0.811 (f32) or 0.7855 (f64), and *low is its low part.
  *
- * Three sums need their rounding errors, b - ((a + b) - a). This is exact even
- * if a is smaller than b, because a is a multiple of b's ulp.
+ * Sums need their rounding errors, b - ((a + b) - a). This is exact even if a is
+ * smaller than b, because a is a multiple of b's ulp.
  */
-PART(VALUE, reduce_angle, VALUE x, VALUE *low, INTEGER *quadrant)
+PART(VALUE, reduce_large_angle, VALUE x, VALUE *low, INTEGER *quadrant)
 {
-    MASK small = LT(x, K(0x1.921fb54442d18p-1));
-    INTEGER bits = BITS_OF(SELECT(small, K(0.5), x));
+    /* Other lanes of a vector may have any x: their rows must exist. */
+    INTEGER bits = BITS_OF(SELECT(LE(K(MODERATE), x), x, K(MODERATE)));
     INTEGER row = ISHR(ISUB(bits, KI(LOWEST)), KI(ROW_SHIFT));
     VALUE y = FLOAT_OF(ISUB(bits, ISHL(row, KI(ROW_SHIFT))));
 
@@ -142,9 +150,35 @@ PART(VALUE, reduce_angle, VALUE x, VALUE *low, INTEGER *quadrant)
     VALUE half_pi = K(HALF_PI);
     VALUE r_low = FMA(quarters_low, half_pi, MUL(quarters, K(HALF_PI_LOW)));
     VALUE r = FMA(quarters, half_pi, r_low);
-    r_low = ADD(FMA(quarters, half_pi, NEG(r)), r_low);
-    *low = SELECT(small, K(0), r_low);
-    return SELECT(small, x, r);
+    *low = ADD(FMA(quarters, half_pi, NEG(r)), r_low);
+    return r;
+}
+
+/*
+ * The same of any x >= 0. Subtracting the high part of the multiple is exact:
+ * the difference is below 1, and a multiple of the ulp of x or of HALF_PI.
+ */
+PART(VALUE, reduce_angle, VALUE x, VALUE *low, INTEGER *quadrant)
+{
+    VALUE rounded = FMA(x, K(0x1.45f306dc9c883p-1), K(ROUNDER));
+    VALUE turns = NEG(SUB(rounded, K(ROUNDER)));
+    VALUE difference = FMA(turns, K(HALF_PI), x);
+    VALUE product = MUL(turns, K(HALF_PI_LOW));
+    VALUE error = FMA(turns, K(HALF_PI_LOW), NEG(product));
+    VALUE r = ADD(difference, product);
+    VALUE r_low = SUB(product, SUB(r, difference));
+    r_low = ADD(r_low, FMA(turns, K(HALF_PI_LOWEST), error));
+#if IS(F64) /* the low part is not small where the sum cancels */
+    VALUE sum = ADD(r, r_low);
+    r_low = SUB(r_low, SUB(sum, r));
+    r = sum;
+#endif
+    INTEGER multiple = BITS_OF(rounded);
+    RARELY(LE(K(MODERATE), x), r, r_low, multiple,
+           r = USE(reduce_large_angle, x, &r_low, &multiple););
+    *low = r_low;
+    *quadrant = multiple;
+    return r;
 }
 
 /* f64 does not need the low part of r. */

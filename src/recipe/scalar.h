@@ -47,6 +47,10 @@
  *
  * PART(type, name, parameters) defines a helper, which recipes call by
  * USE(name, …), or USE_OF(DT, name, …) if it is one of another type; TABLE_OF(name, values …) defines a table of constants.
+ *
+ * RARELY(mask, a, b, c, statements) runs the statements where the mask is true,
+ * which set the variables a, b and c. Vectors without such a lane skip them.
+ * They contain no other RARELY.
  */
 #ifndef TGI_SCALAR_H
 #define TGI_SCALAR_H
@@ -101,6 +105,13 @@
 #define USE_OF(type, name, ...) CAT4(part_, name, _, type)(__VA_ARGS__)
 #define TABLE_OF(name, ...) \
     static const T CAT4(table_, name, _, DT)[] = {__VA_ARGS__}
+
+#define RARELY(mask, a, b, c, ...) \
+    do { \
+        if (mask) { \
+            __VA_ARGS__ \
+        } \
+    } while (0)
 
 /* -- Primitives ------------------------------------------------------------ */
 

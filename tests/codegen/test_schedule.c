@@ -225,3 +225,27 @@ Test(schedule, stores_that_straddle_lines_are_narrower)
     }
     check_nothing_is_alive();
 }
+
+static void sum_of_each_pair(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_add(in[0], in[1]));
+}
+
+/* A result of 16 MiB. A row of 32 bytes has no whole line, one of 512 eight. */
+Test(schedule, choices_of_non_temporal_stores_need_whole_lines)
+{
+    static const int64_t columns[] = {8, 128};
+    for (int i = 0; i < 2; i++) {
+        const schedule_case c = SCHEDULE_CASE(
+            "", sum_of_each_pair, NO_SYMBOLS, F32((4 << 20) / columns[i], 1),
+            F32(columns[i]));
+        fused fu;
+        const tgi_schedule *s =
+            last_schedule(&fu, &c, wide_target(512, 16 << 20));
+        cr_expect_eq(s->non_temporal_stores[0], i == 1, "%lld columns",
+                     (long long)columns[i]);
+        fuse_end(&fu);
+    }
+    check_nothing_is_alive();
+}

@@ -183,8 +183,9 @@ tgi_emitted recording_operand(recording *r, int type)
 
 void recording_begin(recording *r)
 {
-    r->emitter =
-        (tgi_emitter){record_constant, record_primitive, record_lookup};
+    r->emitter = (tgi_emitter){.constant = record_constant,
+                               .primitive = record_primitive,
+                               .lookup = record_lookup};
     r->fault = NULL;
     r->n = r->n_operands = r->result = 0;
 }

@@ -8,6 +8,7 @@
 #include "llvm/emit/llvm_emit.h"
 #include "llvm/emit/llvm_constant_pool.h"
 #include "llvm/emit/llvm_convert.h"
+#include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_half.h"
 #include "llvm/emit/llvm_lookup.h"
 #include "llvm/emit/llvm_quirks.h"
@@ -427,13 +428,59 @@ static tgi_emitted emit_lookup(tgi_emitter *base, tg_dtype dtype,
     return tgi_llvm_lookup((tgi_llvm_emitter *)base, dtype, table, n, index);
 }
 
+/* -- Rare code ------------------------------------------------------------- */
+
+/* A branch around the code, unless more code follows where the builder is. */
+static void begin_rare(tgi_emitter *base, tgi_emitted mask)
+{
+    tgi_llvm_emitter *e = (tgi_llvm_emitter *)base;
+    LLVMBasicBlockRef before = LLVMGetInsertBlock(e->builder);
+    e->before_rare = NULL;
+    if (LLVMGetBasicBlockTerminator(before))
+        return;
+    LLVMTypeRef bits = LLVMIntTypeInContext(e->context, e->lanes);
+    LLVMValueRef any = mask;
+    if (e->lanes > 1)
+        any = LLVMBuildICmp(e->builder, LLVMIntNE,
+                            LLVMBuildBitCast(e->builder, mask, bits, ""),
+                            LLVMConstNull(bits), "");
+    LLVMValueRef function = LLVMGetBasicBlockParent(before);
+    LLVMBasicBlockRef rare =
+        LLVMAppendBasicBlockInContext(e->context, function, "rare");
+    e->before_rare = before;
+    e->after_rare =
+        LLVMAppendBasicBlockInContext(e->context, function, "common");
+    tgi_llvm_jump_is_unlikely(
+        LLVMBuildCondBr(e->builder, any, rare, e->after_rare));
+    LLVMPositionBuilderAtEnd(e->builder, rare);
+}
+
+static void end_rare(tgi_emitter *base, tgi_emitted *values,
+                     const tgi_emitted *otherwise, int n)
+{
+    tgi_llvm_emitter *e = (tgi_llvm_emitter *)base;
+    LLVMBasicBlockRef from[] = {LLVMGetInsertBlock(e->builder),
+                                e->before_rare};
+    if (!e->before_rare)
+        return;
+    LLVMBuildBr(e->builder, e->after_rare);
+    LLVMPositionBuilderAtEnd(e->builder, e->after_rare);
+    for (int i = 0; i < n; i++) {
+        LLVMValueRef incoming[] = {values[i], otherwise[i]};
+        values[i] =
+            LLVMBuildPhi(e->builder, LLVMTypeOf(incoming[0]), "");
+        LLVMAddIncoming(values[i], incoming, from, 2);
+    }
+}
+
 void tgi_llvm_emitter_init(tgi_llvm_emitter *e, LLVMModuleRef module,
                            LLVMBuilderRef builder,
                            const tgi_llvm_isa *isa)
 {
     LLVMContextRef context = LLVMGetModuleContext(module);
     *e = (tgi_llvm_emitter){
-        .base = {emit_constant, emit_primitive, emit_lookup},
+        .base = {emit_constant, emit_primitive, emit_lookup, begin_rare,
+                 end_rare},
         .context = context,
         .module = module,
         .builder = builder,

@@ -57,6 +57,8 @@ typedef struct tgi_llvm_emitter {
     bool is_pooling;
     unsigned n_pooled;
     LLVMValueRef pooled[TGI_LLVM_MAX_POOLED];
+    /* Of the rare code under construction; NULL: it is not skipped. */
+    LLVMBasicBlockRef before_rare, after_rare;
 } tgi_llvm_emitter;
 
 /*

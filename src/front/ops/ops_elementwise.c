@@ -68,28 +68,53 @@ tg_value tg_logical_xor_at(tg_operand x, tg_operand y, tg_site site)
 /* -- Quotients rounded down, and remainders -------------------------------- */
 
 /*
- * The quotient rounded towards zero and the remainder, of floats. The rounding
- * of a / b may give the integer above it in magnitude, never one below it. The
- * remainder, which fma makes exact, then has the wrong sign, and b is added
- * back. The remainder of a smaller |a|, also of an infinite b, is a itself.
+ * The remainder of floats: fma makes it exact. The rounding of a / b may give
+ * the integer above it in magnitude, never one below it. The remainder then has
+ * the wrong sign, and b is added back. The remainder of a smaller |a|, also of
+ * an infinite b, is a itself.
  */
-static void divide_floats(tgi_builder *b, const tgi_ref *in, tgi_ref *quotient,
-                          tgi_ref *rest)
+static tgi_ref remainder_of_floats(tgi_builder *b, const tgi_ref *in)
 {
-    tgi_ref q = TRUNC(DIV(X, Y));
-    tgi_ref r = FMA(NEG(q), Y, X);
+    tgi_ref r = FMA(NEG(TRUNC(DIV(X, Y))), Y, X);
     tgi_ref is_negative = LT(X, K(0));
     tgi_ref is_over = SELECT(is_negative, LT(K(0), r), LT(r, K(0)));
     tgi_ref size = ABS(Y);
     tgi_ref back = SELECT(is_negative, SUB(r, size), ADD(r, size));
     tgi_ref is_smaller = LT(ABS(X), size);
-    *rest = SELECT(is_smaller, X, SELECT(is_over, back, r));
-    *quotient = SELECT(is_over, SUB(q, SIGN(q)), q);
+    return SELECT(is_smaller, X, SELECT(is_over, back, r));
 }
 
-/* True where a remainder is to be increased by b, to get the sign of b. */
+/*
+ * The quotient of floats rounded down, or the integer above it, and what it
+ * leaves of a: a itself if the quotient is 0, also of an infinite b.
+ */
+static tgi_ref divide_down(tgi_builder *b, const tgi_ref *in,
+                           tgi_ref *out_rest)
+{
+    tgi_ref quotient = FLOOR(DIV(X, Y));
+    tgi_ref rest = FMA(NEG(quotient), Y, X);
+    *out_rest = SELECT(EQ(quotient, K(0)), X, rest);
+    return quotient;
+}
+
+static bool is_float(const tgi_builder *b, tgi_ref x)
+{
+    return tgi_dtype_is(tgi_graph_node(b->graph, x)->dtype, TGI_CLASS_FLOAT);
+}
+
+/*
+ * True where a remainder is to be increased by b, to get the sign of b. Of
+ * floats, the product has another sign, which takes fewer instructions than four
+ * comparisons; scaled, it does not underflow, but may be infinite. Where a
+ * factor is 0 it is 0 or NaN.
+ */
 static tgi_ref has_other_sign(tgi_builder *b, const tgi_ref *in, tgi_ref rest)
 {
+    if (is_float(b, X)) {
+        const bool is_double = tgi_graph_node(b->graph, X)->dtype == TG_F64;
+        tgi_ref scale = K(is_double ? 0x1p600 : 0x1p100);
+        return LT(MUL(MUL(rest, scale), MUL(Y, scale)), K(0));
+    }
     tgi_ref is_below = AND(LT(rest, K(0)), LT(K(0), Y));
     return OR(is_below, AND(LT(K(0), rest), LT(Y, K(0))));
 }
@@ -102,16 +127,11 @@ static tgi_ref rest_of_integers(tgi_builder *b, const tgi_ref *in,
     return SUB(X, MUL(quotient, Y));
 }
 
-static bool is_float(const tgi_builder *b, tgi_ref x)
-{
-    return tgi_dtype_is(tgi_graph_node(b->graph, x)->dtype, TGI_CLASS_FLOAT);
-}
-
 FORMULA_2(floordiv, NUM)
 {
     tgi_ref quotient, rest;
     if (is_float(b, X)) {
-        divide_floats(b, in, &quotient, &rest);
+        quotient = divide_down(b, in, &rest);
     } else {
         quotient = DIV(X, Y);
         rest = rest_of_integers(b, in, quotient);
@@ -121,9 +141,9 @@ FORMULA_2(floordiv, NUM)
 
 FORMULA_2(floormod, NUM)
 {
-    tgi_ref quotient, rest;
+    tgi_ref rest;
     if (is_float(b, X))
-        divide_floats(b, in, &quotient, &rest);
+        divide_down(b, in, &rest);
     else
         rest = rest_of_integers(b, in, DIV(X, Y));
     return SELECT(has_other_sign(b, in, rest), ADD(rest, Y), rest);
@@ -131,9 +151,7 @@ FORMULA_2(floormod, NUM)
 
 FORMULA_2(fmod, FLOAT)
 {
-    tgi_ref quotient, rest;
-    divide_floats(b, in, &quotient, &rest);
-    return rest;
+    return remainder_of_floats(b, in);
 }
 
 /* -- Bits of floats -------------------------------------------------------- */

@@ -13,16 +13,22 @@
 #include "front/ops/ops_index.h"
 #include "front/trace/trace_state.h"
 
+static tgi_ref number(tgi_builder *b, tg_dtype dtype, int64_t value)
+{
+    return tgi_build_number(b, dtype, TG_I64,
+                            (tgi_number){TGI_NUMBER_INT, {.i = value}});
+}
+
 static tgi_ref i64_number(tgi_builder *b, int64_t value)
 {
-    return tgi_build_number(b, TG_I64, TG_I64,
-                            (tgi_number){TGI_NUMBER_INT, {.i = value}});
+    return number(b, TG_I64, value);
 }
 
 /* -- One index for several axes -------------------------------------------- */
 
 /* The sum of index * stride so far, and whether all indices are in range. */
 typedef struct merged_index {
+    tg_dtype dtype;
     tgi_ref sum, is_valid; /* 0: none yet */
 } merged_index;
 
@@ -31,12 +37,12 @@ typedef struct merged_index {
 static void add_index(tgi_builder *b, merged_index *m, tgi_ref index, tgi_dim n,
                       bool is_position, tg_gather_mode mode)
 {
-    tgi_ref extent = tgi_build_extent(b, n);
+    tgi_ref extent = tgi_build_cast(b, tgi_build_extent(b, n), m->dtype);
     if (!is_position && mode == TG_GATHER_CLAMP) {
-        tgi_ref last = SUB(extent, i64_number(b, 1));
-        index = MIN(MAX(index, i64_number(b, 0)), last);
+        tgi_ref last = SUB(extent, number(b, m->dtype, 1));
+        index = MIN(MAX(index, number(b, m->dtype, 0)), last);
     } else if (!is_position) {
-        tgi_ref is_valid = LE(i64_number(b, 0), index);
+        tgi_ref is_valid = LE(number(b, m->dtype, 0), index);
         is_valid = AND(is_valid, LT(index, extent));
         m->is_valid = m->is_valid ? AND(m->is_valid, is_valid) : is_valid;
     }
@@ -45,18 +51,36 @@ static void add_index(tgi_builder *b, merged_index *m, tgi_ref index, tgi_dim n,
 
 static tgi_ref end_index(tgi_builder *b, const merged_index *m)
 {
-    return m->is_valid ? SELECT(m->is_valid, m->sum, i64_number(b, -1))
+    return m->is_valid ? SELECT(m->is_valid, m->sum, number(b, m->dtype, -1))
                        : m->sum;
 }
 
-/* Integer indices as i64; u64 ones beyond its range become negative. */
-static tgi_ref require_indices(tgi_builder *b, tgi_ref indices)
+/*
+ * Integer indices into x as i64, or, if no element of x is further away than it
+ * can count, as i32, of which vectors hold twice as many. u64 ones beyond the
+ * range of i64 become negative.
+ */
+static tgi_ref require_indices(tgi_builder *b, tgi_ref x, tgi_ref indices)
 {
-    if (indices &&
-        !tgi_dtype_is(tgi_graph_node(b->graph, indices)->dtype, TGI_CLASS_INT))
+    if (!x || !indices)
+        return 0;
+    const int dtype = tgi_graph_node(b->graph, indices)->dtype;
+    if (!tgi_dtype_is(dtype, TGI_CLASS_INT))
         return tgi_build_fail(b, TG_ERROR_DTYPE, &indices, 1,
                               "indices need an integer type");
-    return tgi_build_cast(b, indices, TG_I64);
+    const tgi_shape *shape = tgi_graph_shape(b->graph, x);
+    bool is_narrow = tgi_dtype_bytes(dtype) < 4 || dtype == TG_I32;
+    int64_t count = 1;
+    for (int i = 0; i < shape->rank; i++)
+        is_narrow = is_narrow && tgi_dim_is_known(shape->dims[i]) &&
+                    !__builtin_mul_overflow(count, shape->dims[i], &count) &&
+                    count <= INT32_MAX;
+    return tgi_build_cast(b, indices, is_narrow ? TG_I32 : TG_I64);
+}
+
+static tg_dtype dtype_of(const tgi_builder *b, tgi_ref x)
+{
+    return (tg_dtype)tgi_graph_node(b->graph, x)->dtype;
 }
 
 tgi_ref tgi_build_merge_first(tgi_builder *b, tgi_ref x, int n)
@@ -121,13 +145,13 @@ static tgi_ref index_part(tgi_builder *b, tgi_ref indices, int64_t i)
 static tgi_ref merge_indices(tgi_builder *b, tgi_ref x, tgi_ref indices,
                              int n_batch, int n, tg_gather_mode mode)
 {
-    merged_index m = {0};
     if (!indices)
         return 0;
+    merged_index m = {.dtype = dtype_of(b, indices)};
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
     const tgi_shape *at = tgi_graph_shape(b->graph, indices);
     for (int i = 0; i < n_batch; i++)
-        add_index(b, &m, tgi_build_iota(b, TG_I64, at->rank - 1, at->dims, i),
+        add_index(b, &m, tgi_build_iota(b, m.dtype, at->rank - 1, at->dims, i),
                   shape->dims[i], true, mode);
     for (int i = 0; i < n; i++)
         add_index(b, &m, index_part(b, indices, i), shape->dims[n_batch + i],
@@ -138,7 +162,7 @@ static tgi_ref merge_indices(tgi_builder *b, tgi_ref x, tgi_ref indices,
 static tgi_ref build_gather_nd(tgi_builder *b, tgi_ref x, tgi_ref indices,
                                int n_batch, tg_gather_mode mode)
 {
-    indices = require_indices(b, indices);
+    indices = require_indices(b, x, indices);
     if (!x || !indices)
         return 0;
     const int n = indexed_axes(b, x, indices, n_batch);
@@ -166,7 +190,7 @@ static tgi_ref build_scatter_nd(tgi_builder *b, tgi_ref x, tgi_ref indices,
                                 tgi_ref updates, tg_scatter_mode mode,
                                 tg_scatter_range range)
 {
-    indices = require_indices(b, indices);
+    indices = require_indices(b, x, indices);
     if (!x || !indices || !updates)
         return 0;
     const int n = indexed_axes(b, x, indices, 0);
@@ -201,9 +225,9 @@ static tgi_ref merge_positions(tgi_builder *b, tgi_ref x, tgi_ref indices,
                                int axis, tg_gather_mode mode)
 {
     const tgi_ref pair[] = {x, indices};
-    merged_index m = {0};
     if (!x || !indices)
         return 0;
+    merged_index m = {.dtype = dtype_of(b, indices)};
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
     const tgi_shape *at = tgi_graph_shape(b->graph, indices);
     bool fits = shape->rank == at->rank;
@@ -219,7 +243,7 @@ static tgi_ref merge_positions(tgi_builder *b, tgi_ref x, tgi_ref indices,
     for (int i = 0; i < shape->rank; i++)
         add_index(b, &m,
                   i == axis ? indices
-                            : tgi_build_iota(b, TG_I64, at->rank, at->dims, i),
+                            : tgi_build_iota(b, m.dtype, at->rank, at->dims, i),
                   shape->dims[i], i != axis, mode);
     return end_index(b, &m);
 }
@@ -227,7 +251,7 @@ static tgi_ref merge_positions(tgi_builder *b, tgi_ref x, tgi_ref indices,
 tgi_ref tgi_build_take_along_axis(tgi_builder *b, tgi_ref x, tgi_ref indices,
                                   int axis, tg_gather_mode mode)
 {
-    indices = require_indices(b, indices);
+    indices = require_indices(b, x, indices);
     tgi_ref at = merge_positions(b, x, indices, axis, mode);
     if (!at)
         return 0;
@@ -255,7 +279,7 @@ static tgi_ref build_put_along_axis(tgi_builder *b, tgi_ref x, tgi_ref indices,
                                     tg_scatter_mode mode,
                                     tg_scatter_range range)
 {
-    indices = require_indices(b, indices);
+    indices = require_indices(b, x, indices);
     tgi_ref at = merge_positions(b, x, indices, axis, TG_GATHER_CHECK);
     if (!at || !updates)
         return 0;

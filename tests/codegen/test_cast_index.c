@@ -96,8 +96,8 @@ static void pick_last(session *s, outcome *out)
     cr_assert(table && f);
     ((uint8_t *)tg_tensor_data(table))[LARGE - 1] = 77;
     for (int i = 0; i < 2; i++) {
-        tg_tensor *x = f32_range(s->ctx, PICKS), *y = NULL;
-        ((float *)tg_tensor_data(x))[100] = at[i];
+        tg_tensor *x = indices(s->ctx, TG_F32, 100, (double)at[i]);
+        tg_tensor *y = NULL;
         const tg_status status = tg_call(f, TG_ARGS(table, x), TG_RESULTS(&y));
         cr_assert_eq(status == TG_OK, i == 0, "%s", tg_error(NULL));
         note_status(out, status);

@@ -294,9 +294,9 @@ Test(onnx, products_of_bytes_have_their_zero_points_taken_off)
     uint8_t x[M][K], p[M];
     int8_t w[K][N], q[N];
     for (int i = 0; i < M * K; i++)
-        x[0][i] = (uint8_t)(37 * i + 5);
+        x[i / K][i % K] = (uint8_t)(37 * i + 5);
     for (int i = 0; i < K * N; i++)
-        w[0][i] = (int8_t)(53 * i - 100);
+        w[i / N][i % N] = (int8_t)(53 * i - 100);
     for (int i = 0; i < M; i++)
         p[i] = (uint8_t)(255 - 90 * i);
     for (int i = 0; i < N; i++)
@@ -357,7 +357,7 @@ Test(onnx, convolutions_of_bytes_are_products_of_bytes)
     for (int i = 0; i < OF_X; i++)
         x[i] = (uint8_t)(37 * i + 5);
     for (int i = 0; i < FILTERS * OF_W; i++)
-        w[0][i] = (int8_t)(53 * i - 100);
+        w[i / OF_W][i % OF_W] = (int8_t)(53 * i - 100);
     session_begin(&s);
     const proto bytes =
         integer_convolution(DIMS(1, CHANNELS, SIDE, SIDE),

@@ -251,7 +251,8 @@ static bool check_size(subject *of, int size)
     rg_outcome expected;
     rg_outcome_init(&expected);
     /* In the first size, too: the sum over an axis of extent 0 of a value
-       without elements has some. */
+       without elements has some. The interpreter also needs memory for values
+       that compiled code does not store. */
     bool is_large = is_too_large(&of->raw, of->raw_trace, size) ||
                     is_too_large(&of->native, of->trace, size);
     if (!is_large) {

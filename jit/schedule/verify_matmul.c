@@ -128,8 +128,6 @@ static tg_status verify_function(const tgi_schedule *s)
     TGI_REQUIRE(b->panel_width || m->packs_masked_for_function ||
                     (is_contiguous && can_overread(s)),
                 "a micro-kernel function reads past the end of B", 0);
-    TGI_REQUIRE(!b->panel_width || !m->packs_b,
-                "packed panels are packed again", 0);
     return TG_OK;
 }
 
@@ -137,6 +135,8 @@ static tg_status verify_packing(const tgi_schedule *s)
 {
     const tgi_matmul_schedule *m = &s->matmul;
     const tgi_access *b = access_at(s, m->b_access);
+    TGI_REQUIRE(!b->panel_width || !m->packs_b,
+                "packed panels are packed again", 0);
     TGI_REQUIRE(!m->transposes_b ||
                     (m->packs_b && b->stride[s->inner].distance == 1 &&
                      !b->panel_width && !tgi_schedule_is_contiguous(s, b) &&

@@ -161,11 +161,12 @@ static operands operands_of(const tgi_graph *graph, const tgi_node *member)
 static bool is_member(const tgi_graph *graph, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(graph, ref);
+    if (!tgi_op_is_elementwise(node->op) && node->op != TGI_OP_SLICE &&
+        node->op != TGI_OP_PAD && node->op != TGI_OP_CONCAT &&
+        !is_pool(graph, node))
+        return false;
     if (rank_of(graph, ref) < 2 ||
-        tgi_shape_is_unbounded(tgi_graph_shape(graph, ref)) ||
-        (!tgi_op_is_elementwise(node->op) && node->op != TGI_OP_SLICE &&
-         node->op != TGI_OP_PAD && node->op != TGI_OP_CONCAT &&
-         !is_pool(graph, node)))
+        tgi_shape_is_unbounded(tgi_graph_shape(graph, ref)))
         return false;
     const operands in = operands_of(graph, node);
     for (uint32_t i = 0; i < in.n; i++)
@@ -395,7 +396,7 @@ static bool choose_layouts(layout *l, const bool *is_live)
 
 /* -- Moves ----------------------------------------------------------------- */
 
-/* Records that memory is short. Returns 0. */
+/* Notes that memory is short, which is recorded. Returns 0. */
 static tgi_ref fail(layout *l)
 {
     l->failed = true;
@@ -553,8 +554,12 @@ static tgi_ref move_member(layout *l, tgi_rebuild *rebuild, tgi_ref old,
     for (uint32_t i = 0; i < node.n_inputs; i++) {
         const tgi_ref ref = i < in.n ? move_operand(l, rebuild, in.ref[i], perm)
                                      : node.inputs[i];
-        if (!ref || !tgi_vec_push(&l->inputs, ref))
+        if (!ref)
             return fail(l);
+        if (!tgi_vec_push(&l->inputs, ref)) {
+            tgi_error_memory();
+            return fail(l);
+        }
     }
     node.inputs = l->inputs.data;
     if (is_pool(l->graph, member)) {
@@ -570,7 +575,6 @@ static tgi_ref move_member(layout *l, tgi_rebuild *rebuild, tgi_ref old,
 static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
 {
     layout *l = rebuild->user;
-    const int rank = rank_of(l->graph, old);
     if (l->parent[old] && candidate_of(l, old)) {
         l->moved[old] = move_member(l, rebuild, old, *node);
         return l->moved[old] ? add_transpose(l, rebuild->out, l->moved[old],
@@ -583,7 +587,7 @@ static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
     const tgi_ref base = skip_transposes(l->graph, old, &perm);
     if (!l->moved[base])
         return tgi_graph_add(rebuild->out, node);
-    perm = compose(&perm, &candidate_of(l, base)->perm, rank);
+    perm = compose(&perm, &candidate_of(l, base)->perm, rank_of(l->graph, old));
     return add_transpose(l, rebuild->out, l->moved[base], perm);
 }
 

@@ -353,7 +353,7 @@ static tgi_emitted count_lookup(tgi_emitter *base, tg_dtype dtype,
     return count(c, weigh(classify_lookup(dtype, n), c->width), 0);
 }
 
-/* Rare code does not count, but its test does. */
+/* Rare code has a size, but takes no time. */
 static void count_rare_begin(tgi_emitter *base, tgi_emitted mask)
 {
     counter *c = (counter *)base;
@@ -368,7 +368,7 @@ static void count_rare_end(tgi_emitter *base, tgi_emitted *values,
     counter *c = (counter *)base;
     for (int i = 0; i < n; i++)
         values[i] = otherwise[i];
-    c->cost = c->common;
+    c->cost.half_cycles = c->common.half_cycles;
 }
 
 static void init_counter(counter *c, tgi_cost_width width)

@@ -220,10 +220,10 @@ static bool has_lines(const char *text, const char *function)
 Test(llvm_debug, a_micro_kernel_has_a_line_if_one_kernel_calls_it)
 {
     assembled as;
-    build(&as, one_product, F32(300, 256), F32(256, 256));
+    build(&as, one_product, F32(300, 512), F32(512, 512));
     cr_assert(has_lines(as.text, "tg_micro_kernel"));
     assemble_end(&as);
-    build(&as, two_products, F32(300, 256), F32(256, 256));
+    build(&as, two_products, F32(300, 512), F32(512, 512));
     cr_assert_not(has_lines(as.text, "tg_micro_kernel"));
     cr_assert(has_lines(as.text, "tg_two_products_0"));
     assemble_end(&as);

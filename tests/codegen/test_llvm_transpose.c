@@ -157,7 +157,7 @@ Test(llvm_transpose, copies_of_known_extents_do_too, .timeout = 120)
    not. */
 Test(llvm_transpose, results_larger_than_the_cache_are_right_too)
 {
-    static const int64_t large[][2] = {{64, 64}, {70, 128}, {33, 50}};
+    static const int64_t large[][2] = {{512, 512}, {560, 640}, {525, 650}};
     for (size_t d = 0; d < LENGTH(dtypes); d++)
         for (size_t s = 0; s < LENGTH(large); s++) {
             code c = compile_copy(dtypes[d], kinds[0], large[s][0],

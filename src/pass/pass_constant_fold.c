@@ -2,12 +2,12 @@
 /*
  * pass_constant_fold.c - constant folding. Evaluates nodes whose inputs are
  * constants, with the interpreter's kernels and floating-point mode, and so
- * with the same bits; NaNs become the positive quiet one, so that the constants
- * of a graph do not depend on the machine. An elementwise op over broadcasts of scalars is evaluated
- * on the scalars and then broadcast, even if the extents are unknown. Not
- * folded: nodes that would enlarge the graph (broadcasts, iotas, results much
- * larger than their inputs), and nodes that may fail, because the error belongs
- * to the call.
+ * with the same bits. NaNs that an op may have made become the positive quiet
+ * one, so that the constants of a graph do not depend on the machine. An
+ * elementwise op over broadcasts of scalars is evaluated on the scalars and
+ * then broadcast, even if the extents are unknown. Not folded: nodes that would
+ * enlarge the graph (broadcasts, iotas, results much larger than their inputs),
+ * and nodes that may fail, because the error belongs to the call.
  *
  * Requires:    a verified graph.
  * Preserves:   every bit of results and effects, but those of NaNs.
@@ -120,6 +120,13 @@ static void constant_view(const tgi_graph *graph, tgi_ref ref, tgi_view *view)
                   shape->dims);
 }
 
+/* True if all elements of the result are elements of operands. */
+static bool only_moves(const tgi_node *node)
+{
+    return tgi_op_table[node->op].cls == TGI_OPCLASS_INDEX &&
+           node->op != TGI_OP_SCATTER;
+}
+
 /* Writes the value of `node` to `data`; false if it has no kernel. */
 static bool evaluate_node(const tgi_graph *graph, const tgi_node *node,
                           const tgi_view *in, void *data)
@@ -138,8 +145,9 @@ static bool evaluate_node(const tgi_graph *graph, const tgi_node *node,
     tgi_kernel *kernel = tgi_kernel_of(graph, node);
     if (!kernel || kernel(&args) != TG_OK)
         return false;
-    tgi_dtype_unify_nans((tg_dtype)node->dtype, data,
-                         tgi_view_count(&args.out));
+    if (!only_moves(node))
+        tgi_dtype_unify_nans((tg_dtype)node->dtype, data,
+                             tgi_view_count(&args.out));
     return true;
 }
 

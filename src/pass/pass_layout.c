@@ -52,6 +52,8 @@ typedef struct layout {
                          it moves to; before that, its first candidate */
     int64_t *cost;    /* of the first node of a region */
     tgi_ref *moved;   /* of a member of a region that moves: v', a new ref */
+    bool *is_live;    /* results and effects depend on it */
+    bool *is_ordered; /* somebody reads it in the order of its elements */
     TGI_VEC(candidate) candidates;
     TGI_VEC(tgi_ref) inputs; /* of the node at hand */
     bool failed; /* out of memory, recorded */
@@ -270,8 +272,18 @@ static int64_t count_read(const tgi_graph *graph, tgi_ref member,
                : of_operand;
 }
 
+/* True for the image of a convolution with few channels. */
+static bool is_narrow_image(const layout *l, const tgi_node *user, uint32_t i)
+{
+    if (user->op != TGI_OP_CONV || i != 0)
+        return false;
+    const tgi_shape *shape = tgi_graph_shape(l->graph, user->inputs[i]);
+    const tgi_dim n_channels = shape->dims[shape->rank - 1];
+    return tgi_dim_is_known(n_channels) && n_channels <= MAX_SCATTERED;
+}
+
 /* Notes the layouts in which operands of a member are, and those in which its
-   users want it. */
+   users want it. A transpose that only narrow images are views of is free. */
 static void add_gains(layout *l, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(l->graph, ref);
@@ -283,7 +295,7 @@ static void add_gains(layout *l, tgi_ref ref)
             if (base != in.ref[i] && moves_elements(l, in.ref[i], &perm))
                 add_gain(l, ref, perm, count_read(l->graph, ref, base));
         }
-    } else if (node->op == TGI_OP_TRANSPOSE) {
+    } else if (node->op == TGI_OP_TRANSPOSE && l->is_ordered[ref]) {
         const tgi_ref base = skip_transposes(l->graph, ref, &perm);
         if (l->parent[base] && moves_elements(l, ref, &perm))
             add_gain(l, base, inverse(&perm, rank_of(l->graph, ref)),
@@ -308,15 +320,6 @@ static int64_t operand_cost(layout *l, tgi_ref operand,
         return count_elements(l->graph, node->inputs[0]) / 2;
     return moves_elements(l, operand, perm) ? count_elements(l->graph, operand)
                                             : 0;
-}
-
-/* True for the image of a convolution with few channels. */
-static bool is_narrow_image(const layout *l, const tgi_node *user, uint32_t i)
-{
-    const tgi_shape *shape = tgi_graph_shape(l->graph, user->inputs[i]);
-    return user->op == TGI_OP_CONV && i == 0 &&
-           tgi_dim_is_known(shape->dims[shape->rank - 1]) &&
-           shape->dims[shape->rank - 1] <= MAX_SCATTERED;
 }
 
 /* Adds what a move of its region would transpose: operands of a member, and
@@ -352,31 +355,39 @@ static void choose_candidate(layout *l, tgi_ref first)
     l->chosen[first] = best;
 }
 
-/* Marks the nodes whose values are used. */
-static void find_live(const tgi_graph *graph, bool *is_live)
+/* Marks the nodes whose values are used, and those read in their order: not
+   those of which there are only views, for narrow images. */
+static void find_uses(layout *l)
 {
+    const tgi_graph *graph = l->graph;
     for (size_t i = 0; i < graph->results.n; i++)
-        is_live[graph->results.data[i]] = true;
+        l->is_live[graph->results.data[i]] =
+            l->is_ordered[graph->results.data[i]] = true;
     for (tgi_ref ref = graph->n_nodes; ref > 0; ref--) {
         const tgi_node *node = tgi_graph_node(graph, ref);
-        is_live[ref] |= tgi_graph_is_root(graph, node);
-        for (uint32_t i = 0; is_live[ref] && i < node->n_inputs; i++)
-            is_live[node->inputs[i]] = true;
+        const bool is_view =
+            node->op == TGI_OP_RESHAPE || node->op == TGI_OP_TRANSPOSE;
+        l->is_live[ref] |= tgi_graph_is_root(graph, node);
+        for (uint32_t i = 0; l->is_live[ref] && i < node->n_inputs; i++) {
+            l->is_live[node->inputs[i]] = true;
+            l->is_ordered[node->inputs[i]] |=
+                is_view ? l->is_ordered[ref] : !is_narrow_image(l, node, i);
+        }
     }
 }
 
 /* True if a region moves. */
-static bool choose_layouts(layout *l, const bool *is_live)
+static bool choose_layouts(layout *l)
 {
     const uint32_t n = l->graph->n_nodes;
     for (tgi_ref ref = 1; ref <= n; ref++)
-        if (is_live[ref])
+        if (l->is_live[ref])
             add_gains(l, ref);
     for (tgi_ref ref = 1; ref <= n; ref++)
         if (l->parent[ref] == ref)
             choose_candidate(l, ref);
     for (tgi_ref ref = 1; ref <= n; ref++)
-        if (is_live[ref])
+        if (l->is_live[ref])
             add_costs(l, ref);
     for (size_t i = 0; i < l->graph->results.n; i++) {
         const tgi_ref ref = l->graph->results.data[i];
@@ -593,15 +604,17 @@ static tgi_ref visit(tgi_rebuild *rebuild, tgi_ref old, const tgi_node *node)
 
 /* -- The pass -------------------------------------------------------------- */
 
-static bool begin(layout *l, bool **out_is_live)
+static bool begin(layout *l)
 {
     const size_t n = (size_t)l->graph->n_nodes + 1;
     l->parent = tgi_alloc_zero(n * sizeof *l->parent);
     l->chosen = tgi_alloc_zero(n * sizeof *l->chosen);
     l->cost = tgi_alloc_zero(n * sizeof *l->cost);
     l->moved = tgi_alloc_zero(n * sizeof *l->moved);
-    *out_is_live = tgi_alloc_zero(n * sizeof **out_is_live);
-    return l->parent && l->chosen && l->cost && l->moved && *out_is_live;
+    l->is_live = tgi_alloc_zero(n * sizeof *l->is_live);
+    l->is_ordered = tgi_alloc_zero(n * sizeof *l->is_ordered);
+    return l->parent && l->chosen && l->cost && l->moved && l->is_live &&
+           l->is_ordered;
 }
 
 static void end(layout *l)
@@ -610,6 +623,8 @@ static void end(layout *l)
     tgi_free(l->chosen);
     tgi_free(l->cost);
     tgi_free(l->moved);
+    tgi_free(l->is_live);
+    tgi_free(l->is_ordered);
     tgi_vec_deinit(&l->candidates);
     tgi_vec_deinit(&l->inputs);
 }
@@ -617,18 +632,17 @@ static void end(layout *l)
 tg_status tgi_pass_layout(const tgi_graph *in, tgi_graph **out_graph)
 {
     layout l = {.graph = in};
-    bool *is_live, moves = false;
+    bool moves = false;
     tgi_rebuild rebuild = {
         .in = in, .region = tgi_pass_layout, .user = &l};
     *out_graph = NULL;
-    if (!begin(&l, &is_live)) {
+    if (!begin(&l)) {
         tgi_error_memory();
         l.failed = true;
     } else if (find_regions(&l)) {
-        find_live(in, is_live);
-        moves = choose_layouts(&l, is_live);
+        find_uses(&l);
+        moves = choose_layouts(&l);
     }
-    tgi_free(is_live);
     tg_status status = TG_ERROR_OUT_OF_MEMORY;
     if (!l.failed) {
         rebuild.visit = moves ? visit : NULL;

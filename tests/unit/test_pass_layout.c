@@ -173,3 +173,29 @@ Test(pass_layout, extents_may_be_unknown)
                              TGI_OP_TRANSPOSE),
                  0);
 }
+
+/* The operand stays as it is in memory, and the convolution reads a view. */
+Test(pass_layout, views_for_images_of_few_channels_are_free)
+{
+    begin();
+    const tgi_ref x =
+        add_node(g, TGI_OP_PAD, TG_F32, shape_of(g, 2, 6, 6, 3),
+                 INPUTS(image(), number(g, TG_F32, 0)),
+                 ATTR(tgi_attr_pad, {0, 1, 1, 0}, {0, 1, 1, 0}, {0}));
+    const tgi_ref y = transposed(x, 3, 0, 1, 2, shape_of(g, 3, 2, 6, 6));
+    const tgi_ref views =
+        reshaped(g, TGI_OP_RESHAPE, y, shape_of(g, 3, 2, 6, 6, 1), NO_ATTR);
+    const tgi_ref filters = param(g, TG_F32, shape_of(g, 2, 4, 4, 1, 5));
+    const tgi_ref product =
+        add_node(g, TGI_OP_CONV, TG_F32, shape_of(g, 3, 1, 3, 3, 5),
+                 INPUTS(views, filters),
+                 ATTR(tgi_attr_conv, 0, {1, 1, 1}, {1, 1, 1}));
+    tgi_graph_add_result(g, product);
+    tgi_graph *out = run_pass(layout, g);
+    const tgi_node *node = tgi_graph_node(out, out->results.data[0]);
+    while (node->op != TGI_OP_TRANSPOSE)
+        node = tgi_graph_node(out, node->inputs[0]);
+    cr_assert_eq(tgi_graph_node(out, node->inputs[0])->op, TGI_OP_PAD);
+    tgi_graph_release(out);
+    tgi_graph_release(g);
+}

@@ -283,7 +283,8 @@ static bool is_narrow_image(const layout *l, const tgi_node *user, uint32_t i)
 }
 
 /* Notes the layouts in which operands of a member are, and those in which its
-   users want it. A transpose that only narrow images are views of is free. */
+   users want it. Two transposes are free: that of windows, which are no values
+   in memory, and one that only narrow images are views of. */
 static void add_gains(layout *l, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(l->graph, ref);
@@ -292,7 +293,8 @@ static void add_gains(layout *l, tgi_ref ref)
         const operands in = operands_of(l->graph, node);
         for (uint32_t i = 0; i < in.n; i++) {
             const tgi_ref base = skip_transposes(l->graph, in.ref[i], &perm);
-            if (base != in.ref[i] && moves_elements(l, in.ref[i], &perm))
+            if (base != in.ref[i] && moves_elements(l, in.ref[i], &perm) &&
+                tgi_graph_node(l->graph, base)->op != TGI_OP_WINDOW)
                 add_gain(l, ref, perm, count_read(l->graph, ref, base));
         }
     } else if (node->op == TGI_OP_TRANSPOSE && l->is_ordered[ref]) {

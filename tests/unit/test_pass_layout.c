@@ -199,3 +199,25 @@ Test(pass_layout, views_for_images_of_few_channels_are_free)
     tgi_graph_release(out);
     tgi_graph_release(g);
 }
+
+/* The elements of windows are behind the channels in the layout of WINDOW, but
+   not in memory: there, channels stay the last axis. */
+Test(pass_layout, windows_have_no_layout_to_move_to)
+{
+    begin();
+    const tgi_ref windows = reshaped(
+        g, TGI_OP_WINDOW, image(), shape_of(g, 2, 2, 2, 3, 2, 2),
+        ATTR(tgi_attr_window, {0, 2, 2, 0}, {0, 2, 2, 0}, {0, 1, 1, 0}));
+    const tgi_ref last = reshaped(
+        g, TGI_OP_TRANSPOSE, windows, shape_of(g, 2, 2, 2, 2, 2, 3),
+        ATTR(tgi_attr_perm, {0, 1, 2, 4, 5, 3}));
+    tgi_graph_add_result(
+        g, apply(g, ADD, apply(g, NEG, last), apply(g, ABS, last)));
+    tgi_graph *out = run_pass(layout, g);
+    const tgi_node *sum = tgi_graph_node(out, out->results.data[0]);
+    const tgi_node *neg = tgi_graph_node(out, sum->inputs[0]);
+    cr_assert_eq(sum->op, TGI_OP_ADD);
+    cr_assert_eq(tgi_graph_node(out, neg->inputs[0])->op, TGI_OP_TRANSPOSE);
+    tgi_graph_release(out);
+    tgi_graph_release(g);
+}

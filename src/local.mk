@@ -71,6 +71,7 @@ libtgjit_core_la_SOURCES += \
 	src/base/refcount.h \
 	src/base/settings.c \
 	src/base/settings.h \
+	src/base/spin.h \
 	src/base/strbuf.c \
 	src/base/strbuf.h \
 	src/base/temporary_file.c \

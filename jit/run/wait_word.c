@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/clock.h"
+#include "base/spin.h"
 
 #ifdef __linux__
 #include <linux/futex.h>
@@ -25,15 +26,6 @@ enum {
 
 /* -- Spinning -------------------------------------------------------------- */
 
-static void relax_cpu(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb");
-#endif
-}
-
 static bool has_advanced(const tgi_wait_word *word, uint32_t seen)
 {
     return tgi_wait_word_read(word) != seen;
@@ -50,7 +42,7 @@ static bool spin_until_advanced(const tgi_wait_word *word, uint32_t seen,
         if (yields && n_polls >= POLLS_BEFORE_YIELD)
             sched_yield();
         else
-            relax_cpu();
+            tgi_spin_pause();
         if (n_polls % POLLS_PER_CLOCK_READ)
             continue;
         const uint64_t now = tgi_clock_ns();

@@ -27,6 +27,7 @@
 
 #include "base/clock.h"
 #include "base/initial_exec_tls.h"
+#include "base/spin.h"
 
 #ifdef __linux__
 #include <linux/futex.h>
@@ -108,15 +109,6 @@ static void wake(tgi_lock *lock, int n)
 
 #endif
 
-static void relax_cpu(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("isb");
-#endif
-}
-
 /* -- Acquiring ------------------------------------------------------------- */
 
 /* The state that kept this thread out, or FREE if the lock is its own now. */
@@ -138,7 +130,7 @@ static uint32_t spin(tgi_lock *lock, bool is_late)
     uint32_t seen;
     for (uint32_t n_polls = 1;
          (seen = try_to_acquire(lock, is_late)) != FREE; n_polls++) {
-        relax_cpu();
+        tgi_spin_pause();
         if (n_polls % POLLS_PER_CLOCK_READ == 0 &&
             tgi_clock_ns() - begin >= SPIN_NS)
             break;

@@ -816,6 +816,7 @@ EXTRA_DIST += \
 	tests/docs/AHEAD_OF_TIME.c \
 	tests/docs/DATASETS.c \
 	tests/docs/DEBUGGING.c \
+	tests/docs/DISTRIBUTED.c \
 	tests/docs/FILES.c \
 	tests/docs/GRADIENTS.c \
 	tests/docs/ONNX.c \
@@ -1044,10 +1045,11 @@ AM_TESTS_ENVIRONMENT = \
 	TGJIT_CACHE="$${TGJIT_CACHE-off}"; \
 	TGJIT_COMPILE="$${TGJIT_COMPILE-eager}"; TGJIT_VERIFY=1; \
 	MPI_NAMES='$(mpi_names)'; MPI_CFLAGS='$(MPI_CFLAGS)'; \
+	MPI_LIBS='$(MPI_LIBS)'; \
 	unset TGJIT_MODULE_DIR; \
 	export AWK CC CXX17 NM OBJDUMP PACKAGE_VERSION TGJIT_SOVERSION \
 		TGJIT_SANITIZE OPENMP_CFLAGS OMP_NUM_THREADS TGJIT_CACHE TGJIT_COMPILE \
-		TGJIT_VERIFY MPI_NAMES MPI_CFLAGS;
+		TGJIT_VERIFY MPI_NAMES MPI_CFLAGS MPI_LIBS;
 if !HAVE_LLVM
 # In mode auto a context would warn that it cannot compile; tests compare logs.
 AM_TESTS_ENVIRONMENT += TGJIT_JIT="$${TGJIT_JIT-off}"; export TGJIT_JIT;

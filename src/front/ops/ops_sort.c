@@ -210,10 +210,10 @@ static tgi_ref sort_by_radix(tgi_operation *o, rows *r, tgi_ref keys)
     const tg_dtype dtype = (tg_dtype)tgi_graph_node(b->graph, keys)->dtype;
     const int n_digits = (int)tgi_dtype_bytes((int)dtype);
     if (tgi_dtype_is(dtype, TGI_CLASS_SINT)) { /* digits are unsigned */
-        tgi_ref sign = tgi_build_number(
-            b, dtype, TG_I64,
-            (tgi_number){TGI_NUMBER_INT,
-                         {.i = -(INT64_C(1) << (8 * n_digits - 1))}});
+        const int64_t least = -2 * (INT64_C(1) << (8 * n_digits - 2));
+        tgi_ref sign =
+            tgi_build_number(b, dtype, TG_I64,
+                             (tgi_number){TGI_NUMBER_INT, {.i = least}});
         keys = XOR(keys, sign);
     }
     keys = tgi_build_reshape(b, keys, 1, &r->count);

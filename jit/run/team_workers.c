@@ -89,10 +89,10 @@ static void restore_spins(struct tgi_team *team)
 }
 
 /*
- * If a thread of the team has slept since the last look. It need not be this
- * one: of two threads on one CPU, only the owner may sleep, at the end of each
- * call. When it is woken it preempts the worker, and starts the next call before
- * the worker runs, and looks at the word it waits for, again.
+ * Looks only if some thread of the team has slept since the last look. Of two
+ * threads on one CPU, only the owner may sleep, at the end of each call. When it
+ * is woken, it preempts the worker and starts the next call before the worker
+ * reads the word it waits for again, so the worker itself never sleeps.
  */
 static void leave_shared_cpu(struct tgi_team *team, tgi_worker *self)
 {

@@ -82,6 +82,7 @@ libtgjit_core_la_SOURCES += \
 	jit/schedule/choose_lanes.c \
 	jit/schedule/choose_matmul.c \
 	jit/schedule/choose_micro_kernel.c \
+	jit/schedule/choose_row_order.c \
 	jit/schedule/choose_stores.c \
 	jit/schedule/choose_tiles.c \
 	jit/schedule/choose_wide.c \
@@ -394,6 +395,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/loops/llvm_interchange.h \
 	jit/llvm/loops/llvm_non_temporal.c \
 	jit/llvm/loops/llvm_non_temporal.h \
+	jit/llvm/loops/llvm_string_store.c \
+	jit/llvm/loops/llvm_string_store.h \
 	jit/llvm/loops/llvm_phases.c \
 	jit/llvm/loops/llvm_phases.h \
 	jit/llvm/loops/llvm_reduction.c \

@@ -141,6 +141,7 @@ unit_tests = \
 	tests/codegen/test_plugin \
 	tests/codegen/test_relocation \
 	tests/codegen/test_row_blocks \
+	tests/codegen/test_scatter_loops \
 	tests/codegen/test_schedule \
 	tests/codegen/test_schedule_verify \
 	tests/codegen/test_share_kernels \

@@ -135,6 +135,7 @@ static void put_phase(tgi_strbuf *key, const tgi_phase_schedule *phase)
     put(key, (uint64_t)phase->fission.strip);
     put(key, phase->is_non_temporal);
     put(key, phase->aligned_store);
+    put(key, (uint64_t)phase->string_store_bytes);
 }
 
 static void put_matmul(tgi_strbuf *key, const tgi_matmul_schedule *m)

@@ -8,6 +8,8 @@
  *   choose_lanes.c    phases: lanes, tails, accumulators; nests
  *   choose_interchange.c
  *                     an outer axis inside the vector loop
+ *   choose_row_order.c
+ *                     columns row by row
  *   choose_wide.c     reductions down thousands of columns at once
  *   choose_matmul.c   matmuls: work items and packing
  *   choose_micro_kernel.c
@@ -81,12 +83,23 @@ int tgi_schedule_choose_interchange(const tgi_scheduler *r, tgi_schedule *s,
 /* Hoists every inst that does not depend on an outer axis; -1: none. */
 void tgi_schedule_hoist(tgi_schedule *s, int axis);
 
+/* -- choose_row_order.c -- */
+
+/* True if a COLUMNS kernel with vectors of `lanes` should run row by row. */
+bool tgi_schedule_choose_row_order(const tgi_scheduler *r,
+                                   const tgi_schedule *s, unsigned lanes);
+
 /* -- choose_wide.c -- */
 
 /* Columns of a work item whose accumulators are in memory, for vectors of
    `lanes`; 0: not profitable. Rows that are accumulated at a time. */
 unsigned tgi_schedule_wide_columns(const tgi_schedule *s, unsigned lanes);
 enum { TGI_WIDE_ROWS = 4 };
+
+/* Instructions per point before the loop; more are not computed again for each
+   row. */
+enum { TGI_MAX_POINT_COST = 4 };
+unsigned tgi_schedule_point_cost(const tgi_schedule *s);
 
 /* -- choose_matmul.c -- */
 

@@ -58,10 +58,12 @@ static bool is_stored_buffer(const tgi_kernel_loops *loops,
     return false;
 }
 
+/* In row order, the loop along columns has the POINT insts, too. */
 static bool is_in_loop(const tgi_schedule *s, uint32_t inst)
 {
-    return inst && s->insts[inst].level == TGI_LEVEL_INNER &&
-           !s->insts[inst].is_hoisted;
+    const tgi_level level = s->loops->vectors == TGI_COLUMNS ? TGI_LEVEL_POINT
+                                                             : TGI_LEVEL_INNER;
+    return inst && s->insts[inst].level >= level && !s->insts[inst].is_hoisted;
 }
 
 /* True if an inst depends on the axis, given the insts before it; loads from a

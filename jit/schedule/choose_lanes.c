@@ -357,9 +357,16 @@ static void choose_row_phase(const tgi_scheduler *r, tgi_schedule *s,
 /* Rows of a column, or steps of k of a micro-kernel, without a loop. */
 enum { MAX_UNROLLED_ROWS = 16 };
 
-static void add_column_loops(tgi_schedule *s, tgi_phase_schedule *phase,
-                             const phase_stats *all, unsigned lanes)
+/* Rows of a single column without reductions, in one iteration: a scatter of
+   elements. Its misses of L2 overlap as far as the reorder buffer reaches, and
+   instructions of the loop take a third of that. */
+enum { UNROLLED_STEPS = 4 };
+
+static void add_column_loops(const tgi_scheduler *r, tgi_schedule *s,
+                             tgi_phase_schedule *phase, const phase_stats *all,
+                             unsigned lanes)
 {
+    const bool is_row_order = tgi_schedule_choose_row_order(r, s, lanes);
     const bool is_exact = !s->matmul.mr && !s->wide_columns &&
                           !s->loops->is_straightline && phase->n_reductions &&
                           is_reassociable(s, phase);
@@ -393,11 +400,21 @@ static void add_column_loops(tgi_schedule *s, tgi_phase_schedule *phase,
         add_unrolled_axes(&phase->nest, s->vector_axis);
         add_vector_loop(s, phase, all, lanes);
         add_loop(&phase->nest, TGI_LOOP_UNROLL, s->inner, 1);
+    } else if (is_row_order) {
+        add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, 1);
+        add_vector_loop(s, phase, all, lanes);
+        tgi_schedule_hoist(s, s->vector_axis);
     } else {
+        const bool is_scalar = lanes == 1 && phase->has_loop &&
+                               !phase->n_reductions &&
+                               all->cost <= TGI_HEAVY_COST;
         add_vector_loop(s, phase, all, lanes);
         if (has_blocks)
             add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
-        if (phase->has_loop)
+        if (is_scalar) {
+            add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, UNROLLED_STEPS);
+            add_loop(&phase->nest, TGI_LOOP_UNROLL, s->inner, 1);
+        } else if (phase->has_loop)
             add_loop(&phase->nest,
                      is_unrolled && phase->n_reductions ? TGI_LOOP_UNROLL
                                                         : TGI_LOOP_SERIAL,
@@ -430,7 +447,7 @@ static tg_status choose_columns(const tgi_scheduler *r, tgi_schedule *s,
         lanes = choose_lanes(r, s, &all, s->phases[0].can_mask, 1);
     for (unsigned i = 0; i < s->loops->n_phases; i++) {
         s->phases[i].can_mask = s->phases[0].can_mask;
-        add_column_loops(s, &s->phases[i], &all, lanes);
+        add_column_loops(r, s, &s->phases[i], &all, lanes);
     }
     return TG_OK;
 }

@@ -8,6 +8,11 @@
  * results stay in the cache for their next reader, unless they and the operands
  * together fill it: then each evicts the other in every call.
  *
+ * String stores. Zeros, or other equal bytes, that exceed L2 are stored by
+ * string instructions, which write whole lines without reading them first.
+ * Measured on Zen 5: 8 MiB of zeros that are in L3, 61 us instead of 83; 64 MiB,
+ * as fast as non-temporal stores.
+ *
  * Alignment. A vector store as wide as a cache line that is not aligned touches
  * two lines. Loops that are bound by memory peel the elements before the first
  * line of one result.
@@ -79,6 +84,7 @@ static bool is_candidate(const tgi_scheduler *r, const tgi_schedule *s,
            !stride.is_negative && buffer->place != TGI_PLACE_SCRATCH &&
            !access->shift && lanes * bytes >= MIN_STORE_BYTES &&
            !(s->tiles.rows && s->tiles.uses[store->access]) &&
+           !s->phases[store->phase].string_store_bytes &&
            (!tgi_dim_is_known(buffer->count) ||
             buffer->count > s->non_temporal_bytes / bytes) &&
            !r->is_read[tgi_buffer_id_index(access->buffer)];
@@ -127,6 +133,42 @@ static bool is_memory_bound(const tgi_schedule *s, unsigned phase)
     const tgi_phase_schedule *p = &s->phases[phase];
     return p->has_loop && !p->n_reductions &&
            tgi_schedule_body_cost(s, phase) <= TGI_HEAVY_COST;
+}
+
+/* -- String stores --------------------------------------------------------- */
+
+/* True if a phase stores a constant of equal bytes to one buffer, and nothing
+   else. */
+static bool fills(const tgi_schedule *s, const tgi_loop_store *store)
+{
+    const tgi_kernel_loops *loops = s->loops;
+    const tgi_access *access = &loops->accesses.data[store->access];
+    for (uint32_t i = 1; i < loops->insts.n; i++)
+        if (loops->insts.data[i].phase == store->phase &&
+            s->insts[i].level == TGI_LEVEL_INNER)
+            return false;
+    for (size_t i = 0; i < loops->stores.n; i++)
+        if (loops->stores.data[i].phase == store->phase &&
+            &loops->stores.data[i] != store)
+            return false;
+    return loops->checks.n == 0 && store->level == TGI_LEVEL_INNER &&
+           !s->tiles.rows && tgi_stride_is_one(access->stride[s->inner]) &&
+           !access->index &&
+           tgi_schedule_has_equal_bytes(&loops->insts.data[store->value]);
+}
+
+static void choose_string_stores(const tgi_scheduler *r, tgi_schedule *s)
+{
+    for (size_t i = 0; i < s->loops->stores.n; i++) {
+        const tgi_loop_store *store = &s->loops->stores.data[i];
+        const tgi_loop_buffer *buffer = tgi_loops_buffer(
+            r->program, s->loops->accesses.data[store->access].buffer);
+        const int64_t from = r->target->string_store_bytes;
+        if (from && fills(s, store) &&
+            !(tgi_dim_is_known(buffer->count) &&
+              buffer->count * tgi_dtype_bytes(buffer->dtype) <= from))
+            s->phases[store->phase].string_store_bytes = from;
+    }
 }
 
 /* -- Alignment ------------------------------------------------------------- */
@@ -203,6 +245,7 @@ void tgi_schedule_choose_stores(const tgi_scheduler *r, tgi_schedule *s)
     if (s->loops->vectors != TGI_ROWS || s->loops->is_straightline ||
         tgi_schedule_interchanged_axis(s) >= 0)
         return;
+    choose_string_stores(r, s);
     const int64_t bytes_from = non_temporal_from(r, s);
     s->non_temporal_bytes = bytes_from;
     bool has_any = false;

@@ -17,8 +17,7 @@ enum {
     MIN_COLUMNS = 1024,     /* of a work item, unless there are fewer */
     UNKNOWN_COLUMNS = 2048, /* of a work item, if the extent is unknown */
     MIN_ROWS = 8,           /* with fewer it does not pay */
-    MIN_ITEMS = 16,
-    MAX_POINT_COST = 4 /* of POINT insts, recomputed for every few rows */
+    MIN_ITEMS = 16
 };
 
 static bool has_one_matmul(const tgi_schedule *s)
@@ -34,8 +33,7 @@ static bool is_one_block(const tgi_schedule *s)
                               rows <= TGI_BLOCK_ROWS);
 }
 
-/* Of the POINT insts before the loop. */
-static unsigned point_cost(const tgi_schedule *s)
+unsigned tgi_schedule_point_cost(const tgi_schedule *s)
 {
     unsigned cost = 0;
     for (uint32_t i = 1; i < s->loops->insts.n; i++)
@@ -88,7 +86,7 @@ unsigned tgi_schedule_wide_columns(const tgi_schedule *s, unsigned lanes)
     if (loops->is_straightline || loops->reductions.n == 0 ||
         loops->reductions.data[0].combines_blocks ||
         !(is_one_block(s) || has_one_matmul(s)) ||
-        point_cost(s) > MAX_POINT_COST || lanes == 1 || has_windows(s) ||
+        tgi_schedule_point_cost(s) > TGI_MAX_POINT_COST || lanes == 1 || has_windows(s) ||
         (is_known && extent < 2 * (int64_t)lanes))
         return 0;
     int64_t columns = is_known ? ACCUMULATOR_BYTES : UNKNOWN_COLUMNS;

@@ -78,8 +78,9 @@ static bool may_change(const tgi_schedule *s, tgi_hint hint, uint16_t value)
     case TGI_HINT_WIDTH:
         return value != s->vector_bits;
     case TGI_HINT_INTERCHANGE:
-        return s->loops->vectors == TGI_ROWS && s->loops->n_phases == 1 &&
-               (tgi_schedule_interchanged_axis(s) >= 0) != is_yes;
+        return s->loops->n_phases == 1 && s->loops->reductions.n == 0 &&
+               (tgi_schedule_interchanged_axis(s) >= 0 ||
+                tgi_schedule_is_row_order(s)) != is_yes;
     case TGI_HINT_REGISTERS:
         return !is_matmul(s);
     case TGI_HINT_MICRO_WIDTH:

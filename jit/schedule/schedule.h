@@ -18,6 +18,11 @@
  * axis may be inside the vector loop. Insts that do not depend on that axis are
  * hoisted: they run once per vector, before the loop.
  *
+ * Row order: in a COLUMNS kernel without reductions, such as a scatter, the
+ * SERIAL loop along rows may be outside of the vector loop. Consecutive work
+ * items are then one loop, row by row. Insts that do not depend on the column
+ * are hoisted: they run once per row.
+ *
  * Schedules are chosen (choose.h) from the loop IR and a target. They are
  * printed and verified without LLVM, and are part of the key of a compile.
  */
@@ -105,6 +110,9 @@ typedef struct tgi_phase_schedule {
     tgi_accumulators accumulators;                 /* n_reductions > 0 */
     tgi_fission fission;
     bool is_non_temporal; /* has non-temporal stores */
+    /* Size of a buffer beyond which string instructions store the phase's only
+       result, equal bytes. 0: they never do. */
+    int64_t string_store_bytes;
     /* Number + 1 of the store whose vectors begin at cache lines: elements
        before the first line run as a tail. 0: none. */
     uint32_t aligned_store;
@@ -127,7 +135,8 @@ typedef struct tgi_inst_schedule {
     /* POINT: depends on a reduction of its own phase, so it is computed after
        the loop of that phase. */
     bool is_after_loop;
-    bool is_hoisted; /* INNER: runs before the interchanged loop */
+    bool is_hoisted; /* INNER: runs before the interchanged loop, or that along
+                        columns in row order */
     uint32_t cost; /* instructions per vector */
     /* Fission: the part that computes it, and number + 1 of the slot that holds
        it for later parts; or 0. */
@@ -269,6 +278,14 @@ static inline int tgi_schedule_interchanged_axis(const tgi_schedule *s)
     return last->kind == TGI_LOOP_SERIAL ? last->axis : -1;
 }
 
+/* True if a COLUMNS kernel runs row by row. */
+static inline bool tgi_schedule_is_row_order(const tgi_schedule *s)
+{
+    const tgi_nest_loop *first = &s->phases[0].nest.loops[0];
+    return s->loops->vectors == TGI_COLUMNS && s->loops->reductions.n == 0 &&
+           first->kind == TGI_LOOP_SERIAL && first->axis == s->inner;
+}
+
 /* True if a nest has a SERIAL loop over blocks of `size` along an axis. */
 static inline bool tgi_nest_has_blocks(const tgi_nest *nest, int axis,
                                        int64_t size)
@@ -294,6 +311,16 @@ static inline unsigned tgi_nest_unrolled(const tgi_nest *nest)
 static inline unsigned tgi_phase_tree_lanes(const tgi_phase_schedule *phase)
 {
     return phase->accumulators.n_vectors * tgi_phase_lanes(phase);
+}
+
+/* True if an inst is a constant whose bytes are equal. */
+static inline bool tgi_schedule_has_equal_bytes(const tgi_inst *inst)
+{
+    const int n = tgi_dtype_bytes(inst->dtype);
+    bool are_equal = inst->kind == TGI_INST_CONSTANT;
+    for (int i = 1; i < n; i++)
+        are_equal &= (inst->bits >> (8 * i) & 0xff) == (inst->bits & 0xff);
+    return are_equal;
 }
 
 /* True if a reduction gives a position. */

@@ -155,10 +155,17 @@ static void print_non_temporal(const tgi_schedule *s, unsigned number,
                     (long long)s->prefetch_bytes);
 }
 
-/* Insts before the interchanged loop. */
+static void print_string_store(const tgi_phase_schedule *phase, tgi_strbuf *out)
+{
+    if (phase->string_store_bytes)
+        tgi_strbuf_addf(out, "    string stores beyond %lld bytes\n",
+                        (long long)phase->string_store_bytes);
+}
+
+/* Insts before the interchanged loop, or that along columns. */
 static void print_hoisted(const tgi_schedule *s, tgi_strbuf *out)
 {
-    if (tgi_schedule_interchanged_axis(s) < 0)
+    if (tgi_schedule_interchanged_axis(s) < 0 && !tgi_schedule_is_row_order(s))
         return;
     tgi_strbuf_add(out, "    hoists");
     for (uint32_t i = 1; i < s->loops->insts.n; i++)
@@ -186,6 +193,7 @@ static void print_phase(const tgi_schedule *s, unsigned number, tgi_strbuf *out)
     print_hoisted(s, out);
     print_fission(s, number, out);
     print_non_temporal(s, number, out);
+    print_string_store(phase, out);
 }
 
 /* -- Stages ---------------------------------------------------------------- */

@@ -318,7 +318,11 @@ static void draw_column_phase(variation *v, tgi_phase_schedule *phase,
         add_loop(phase, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
     if (s->wide_columns || s->loops->is_straightline)
         add_loop(phase, TGI_LOOP_UNROLL, s->inner, 1);
-    else if (!s->matmul.mr && phase->has_loop)
+    else if (!s->matmul.mr && phase->has_loop && !phase->n_reductions &&
+             flip(v)) {
+        add_loop(phase, TGI_LOOP_SERIAL, s->inner, draw_power(v, 8));
+        add_loop(phase, TGI_LOOP_UNROLL, s->inner, 1);
+    } else if (!s->matmul.mr && phase->has_loop)
         add_loop(phase,
                  is_reduction && flip(v) && has_small_extent(s, s->inner)
                      ? TGI_LOOP_UNROLL
@@ -350,6 +354,23 @@ static void vary_columns(variation *v)
     s->wide_columns =
         s->loops->reductions.n && flip(v) ? lanes * (1 + draw(v, 40)) : 0;
     draw_columns(v, lanes);
+}
+
+/* Rows outside of columns, or the other way round. */
+static void vary_row_order(variation *v)
+{
+    tgi_schedule *s = v->s;
+    if (s->loops->vectors != TGI_COLUMNS || s->loops->reductions.n ||
+        s->loops->is_straightline || s->loops->n_phases != 1)
+        return;
+    draw_columns(v, draw_power(v, TGI_MAX_LANES));
+    tgi_schedule_hoist(s, flip(v) ? s->vector_axis : -1);
+    tgi_nest *nest = &s->phases[0].nest;
+    const tgi_nest_loop vectors = nest->loops[0];
+    if (nest->n != 2 || !flip(v))
+        return;
+    nest->loops[0] = nest->loops[1];
+    nest->loops[1] = vectors;
 }
 
 static int64_t round_up(int64_t n, int64_t step)
@@ -525,6 +546,13 @@ static void vary_stores(variation *v)
     }
 }
 
+static void vary_string_stores(variation *v)
+{
+    static const int64_t sizes[] = {0, 1, 64, 500};
+    for (unsigned i = 0; i < v->s->loops->n_phases; i++)
+        v->s->phases[i].string_store_bytes = sizes[draw(v, 4)];
+}
+
 /* -- Kernels --------------------------------------------------------------- */
 
 /* What a variation changes. */
@@ -589,7 +617,7 @@ static bool vary_kernel(variation *v)
         vary_row_phase, vary_masks,   vary_row_phase, vary_fission,
         vary_row_items, vary_stores,  vary_row_phase, vary_fission,
         vary_matmul,    vary_columns, vary_masks,     vary_tiles,
-        vary_interchange};
+        vary_interchange, vary_row_order, vary_string_stores};
     for (size_t i = 0; i < sizeof(variations) / sizeof(variations[0]); i++)
         if (draw(v, 4) && !try_variation(v, variations[i]))
             return false;

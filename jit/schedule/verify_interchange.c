@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * verify_interchange.c - a loop along an outer axis inside the vector loop. The
- * points of an elementwise kernel are independent, so their order does not
- * matter. A hoisted inst does not depend on the axis, so by induction it has
- * the value that it would have in the loop.
+ * verify_interchange.c - a loop along an outer axis inside the vector loop, and
+ * row order. The points of an elementwise kernel are independent, so their
+ * order does not matter; so are the columns of a COLUMNS kernel, each of which
+ * goes down its rows in order. A hoisted inst does not depend on the axis of
+ * the loop that it is hoisted out of, so by induction it has the value that it
+ * would have in the loop.
  */
 #include "schedule/verify.h"
 
-/* True if the loop computes an inst. */
+/* True if the loop computes an inst. In row order, points are in the loop. */
 static bool is_in_loop(const tgi_schedule *s, uint32_t number)
 {
-    return s->insts[number].level == TGI_LEVEL_INNER &&
+    return (s->insts[number].level == TGI_LEVEL_INNER ||
+            (s->insts[number].level == TGI_LEVEL_POINT &&
+             tgi_schedule_is_row_order(s))) &&
            !s->insts[number].is_hoisted;
 }
 
@@ -44,16 +48,25 @@ static tg_status verify_inst(const tgi_schedule *s, uint32_t number, int axis)
     return TG_OK;
 }
 
-tg_status tgi_schedule_verify_interchange(const tgi_schedule *s)
+/* Nothing is kept from row to row in registers, and nothing runs before or
+   after the rows of a column. */
+static tg_status verify_row_order(const tgi_schedule *s)
 {
     const tgi_kernel_loops *loops = s->loops;
-    const int axis = tgi_schedule_interchanged_axis(s);
+    TGI_REQUIRE(loops->n_phases == 1 && !loops->checks.n && !s->pack_width,
+                "row order of a kernel that packs, checks or has phases", 0);
     for (uint32_t i = 1; i < loops->insts.n; i++)
-        TGI_REQUIRE(!s->insts[i].is_hoisted ||
-                        (axis >= 0 && s->insts[i].level == TGI_LEVEL_INNER),
-                    "an inst is hoisted that is in no loop", i);
-    if (axis < 0)
-        return TG_OK;
+        TGI_REQUIRE(loops->insts.data[i].kind != TGI_INST_CARRIED,
+                    "row order of carried values", i);
+    for (size_t i = 0; i < loops->stores.n; i++)
+        TGI_REQUIRE(loops->stores.data[i].level == TGI_LEVEL_INNER,
+                    "row order of a store per column", i);
+    return TG_OK;
+}
+
+static tg_status verify_interchanged(const tgi_schedule *s, int axis)
+{
+    const tgi_kernel_loops *loops = s->loops;
     TGI_REQUIRE(axis < s->inner, "interchange of the inner axis", axis);
     TGI_REQUIRE(!loops->is_straightline && tgi_schedule_is_elementwise(s) &&
                     !loops->checks.n,
@@ -63,6 +76,22 @@ tg_status tgi_schedule_verify_interchange(const tgi_schedule *s)
                     !s->phases[0].is_non_temporal &&
                     !s->phases[0].aligned_store,
                 "interchange of a loop that is split or peeled", axis);
+    return TG_OK;
+}
+
+tg_status tgi_schedule_verify_interchange(const tgi_schedule *s)
+{
+    const tgi_kernel_loops *loops = s->loops;
+    const bool is_row_order = tgi_schedule_is_row_order(s);
+    const int axis =
+        is_row_order ? s->vector_axis : tgi_schedule_interchanged_axis(s);
+    for (uint32_t i = 1; i < loops->insts.n; i++)
+        TGI_REQUIRE(!s->insts[i].is_hoisted ||
+                        (axis >= 0 && s->insts[i].level == TGI_LEVEL_INNER),
+                    "an inst is hoisted that is in no loop", i);
+    if (axis < 0)
+        return TG_OK;
+    TGI_TRY(is_row_order ? verify_row_order(s) : verify_interchanged(s, axis));
     for (uint32_t i = 1; i < loops->insts.n; i++)
         TGI_TRY(verify_inst(s, i, axis));
     return TG_OK;

@@ -149,6 +149,10 @@ tg_status tgi_schedule_verify_nest(const tgi_schedule *s, unsigned phase)
     /* jit/llvm unrolls one loop, but for matmuls and straight-line kernels. */
     TGI_REQUIRE(n_unrolled <= 1 || s->matmul.mr || s->loops->is_straightline,
                 "several unrolled loops", n_unrolled);
+    /* jit/llvm divides rows into groups of a power of two, and the rest. */
+    TGI_REQUIRE(tgi_is_power_of_two(tgi_nest_unrolled(nest)) ||
+                    s->phases[phase].n_reductions || s->loops->is_straightline,
+                "unrolled rows not a power of two", phase);
     for (unsigned i = 0; i < nest->n; i++) {
         const tgi_nest_loop *loop = &nest->loops[i];
         if (loop->kind == TGI_LOOP_VECTOR)

@@ -315,6 +315,35 @@ static tg_status verify_alignment(const tgi_schedule *s, unsigned number)
     return TG_OK;
 }
 
+/* A row of string stores is one run of equal bytes. */
+static tg_status verify_string_store(const tgi_schedule *s, unsigned number)
+{
+    const tgi_phase_schedule *phase = &s->phases[number];
+    const tgi_loop_store *found = NULL;
+    if (!phase->string_store_bytes)
+        return TG_OK;
+    for (size_t i = 0; i < s->loops->stores.n; i++)
+        if (s->loops->stores.data[i].phase == number) {
+            TGI_REQUIRE(!found, "string stores of two results", i);
+            found = &s->loops->stores.data[i];
+        }
+    TGI_REQUIRE(found && found->level == TGI_LEVEL_INNER &&
+                    has_unit_stride(s, found->access) &&
+                    tgi_schedule_has_equal_bytes(
+                        &s->loops->insts.data[found->value]),
+                "string stores of elements whose bytes differ", number);
+    for (uint32_t i = 1; i < s->loops->insts.n; i++)
+        TGI_REQUIRE(s->loops->insts.data[i].phase != number ||
+                        s->insts[i].level != TGI_LEVEL_INNER,
+                    "string stores of a phase that computes", i);
+    TGI_REQUIRE(s->loops->vectors == TGI_ROWS && !s->loops->is_straightline &&
+                    !s->loops->checks.n && !phase->n_reductions &&
+                    !phase->fission.n_parts && !s->tiles.rows &&
+                    tgi_schedule_interchanged_axis(s) < 0,
+                "string stores of a loop that does more", number);
+    return TG_OK;
+}
+
 /* The lanes of a vector are stored to different elements. */
 static tg_status verify_lanes_of_store(const tgi_schedule *s, size_t i)
 {
@@ -335,6 +364,8 @@ tg_status tgi_schedule_verify_stores(const tgi_schedule *s)
         TGI_TRY(verify_lanes_of_store(s, i));
     for (unsigned i = 0; i < s->loops->n_phases; i++)
         TGI_TRY(verify_alignment(s, i));
+    for (unsigned i = 0; i < s->loops->n_phases; i++)
+        TGI_TRY(verify_string_store(s, i));
     for (size_t i = 0; i < s->loops->stores.n; i++)
         if (s->non_temporal_stores[i])
             TGI_TRY(verify_store(s, i));

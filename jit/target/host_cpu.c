@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 static char text[160] = "unknown";
+static bool has_string_stores;
 
 #if defined(__x86_64__) || defined(__i386__)
 
@@ -51,6 +52,8 @@ static void identify_cpu(void)
              more.edx, newest.eax, newest.edx, save.eax, trace.ebx, locker.ebx,
              avx10.ebx, amd.ecx, amd.edx, amd_more.ebx,
              saved_registers(&basic));
+    enum { ERMS = 1 << 9 };
+    has_string_stores = more.ebx & ERMS;
 }
 
 #elif defined(__aarch64__)
@@ -80,9 +83,16 @@ static void identify_cpu(void)
 
 #endif
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 const char *tgi_host_cpu(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     pthread_once(&once, identify_cpu);
     return text;
+}
+
+bool tgi_host_has_string_stores(void)
+{
+    pthread_once(&once, identify_cpu);
+    return has_string_stores;
 }

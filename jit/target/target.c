@@ -3,6 +3,7 @@
 #include "target/target.h"
 
 #include "target/cpu_cache.h"
+#include "target/host_cpu.h"
 
 #include <string.h>
 
@@ -42,7 +43,8 @@ static const tgi_target instruction_sets[] = {
      .l1_sets = 64,
      .l1_bytes = 32 << 10,
      .l2_bytes = 1 << 20,
-     .non_temporal_bytes = 32 << 20},
+     .non_temporal_bytes = 32 << 20,
+     .string_store_bytes = 1 << 20},
     {.name = "neon",
      .min_vector_bits = 128,
      .max_vector_bits = 128,
@@ -146,6 +148,9 @@ void tgi_target_init(const char *cpu, unsigned vector_bits, tgi_target *out)
         out->min_vector_bits = out->max_vector_bits = vector_bits;
     if (isa != TGI_ISA_NEON)
         use_caches_of_host(out);
-    if (!cpu || !*cpu)
+    if (!cpu || !*cpu) {
         out->unit_bits = host_unit_bits(isa, out->max_vector_bits);
+        out->string_store_bytes =
+            tgi_host_has_string_stores() ? out->l2_bytes : 0;
+    }
 }

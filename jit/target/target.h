@@ -35,6 +35,9 @@ typedef struct tgi_target {
     int64_t non_temporal_bytes;
     /* Of the last-level cache, if it is known; else 0. */
     int64_t last_level_bytes;
+    /* Size of a buffer beyond which string instructions fill it faster than
+       vector stores; 0: they do not, or the CPU has none. */
+    int64_t string_store_bytes;
 } tgi_target;
 
 /*

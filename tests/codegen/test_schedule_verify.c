@@ -410,6 +410,15 @@ static uint32_t find_hoisted(const tgi_schedule *s, int kind, bool is_hoisted)
     return i;
 }
 
+/* The first load of a column. */
+static uint32_t find_varying_load(const tgi_schedule *s)
+{
+    uint32_t i = 1;
+    while (s->loops->insts.data[i].kind != TGI_INST_LOAD || !s->insts[i].varies)
+        i++;
+    return i;
+}
+
 /* The access of the first load that is hoisted. */
 static uint32_t hoisted_access(const tgi_schedule *s)
 {
@@ -439,5 +448,39 @@ Test(schedule_verify, hoisted_insts_do_not_depend_on_the_loop)
               p[0].nest.n++));
     REJECTED("interchange of a loop that is split or peeled", "depthwise", 0,
              p[0].aligned_store = 1);
+    REJECTED("an inst outside of a loop depends on its axis", "scatter_rows",
+             2, s->insts[find_varying_load(s)].is_hoisted = true);
+    check_nothing_is_alive();
+}
+
+static void set_carried(fused *fu, const tgi_schedule *s)
+{
+    loops_of(fu, s)->insts.data[find_inst(s, TGI_INST_OP)].kind =
+        TGI_INST_CARRIED;
+}
+
+Test(schedule_verify, row_order_keeps_nothing_from_row_to_row)
+{
+    REJECTED("row order of a kernel that packs, checks or has phases",
+             "scatter_rows", 2, s->pack_width = 16);
+    REJECTED("row order of carried values", "scatter_rows", 2,
+             set_carried(&fu, s));
+    REJECTED("row order of a store per column", "scatter_rows", 2,
+             loops_of(&fu, s)->stores.data[0].level = TGI_LEVEL_POINT);
+    REJECTED("unrolled rows not a power of two", "scatter_elements", 2,
+             p[0].nest.loops[1].step = 3);
+    check_nothing_is_alive();
+}
+
+Test(schedule_verify, string_stores_are_of_equal_bytes)
+{
+    REJECTED("string stores of elements whose bytes differ", "scatter_rows", 1,
+             (p[0].string_store_bytes = 1,
+              loops_of(&fu, s)->insts.data[1].bits = 0x3f800000));
+    REJECTED("string stores of elements whose bytes differ", "chain", 0,
+             p[0].string_store_bytes = 1);
+    REJECTED("string stores of a loop that does more", "scatter_rows", 1,
+             (p[0].string_store_bytes = 1, p[0].fission.n_parts = 1,
+              vector_of(p)->tail = TGI_TAIL_STACK));
     check_nothing_is_alive();
 }

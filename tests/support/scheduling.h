@@ -112,6 +112,14 @@ static inline void padded_conv(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_conv2d(in[0], in[1], .padding = TG_PADDING_SAME));
 }
 
+/* The gradient of a table of which rows are selected. */
+static inline void table_gradient(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value rows = tg_gather(in[0], in[1], 0);
+    tg_return(t, tg_gradient(tg_sum(tg_mul(rows, in[2]), TG_ALL_AXES), in[0]));
+}
+
 static inline tg_value normal_cdf(tg_value x)
 {
     return tg_add(tg_mul(0.5, tg_erf(tg_mul(x, 0x1.6a09e667f3bcdp-1))), 0.5);
@@ -189,6 +197,10 @@ static inline const schedule_case *schedule_cases(size_t *out_n)
                       F32(3, 3, 1, 40)),
         SCHEDULE_CASE("few_filters", padded_conv, NO_SYMBOLS,
                       F32(2, 30, 72, 40), F32(3, 3, 40, 3)),
+        SCHEDULE_CASE("scatter_rows", table_gradient, NO_SYMBOLS,
+                      F32(4000, 100), I32(500), F32(500, 100)),
+        SCHEDULE_CASE("scatter_elements", table_gradient, NO_SYMBOLS,
+                      F32(4000), I32(500), F32(500)),
     };
     *out_n = sizeof(all) / sizeof(all[0]);
     memcpy(cases, all, sizeof(all));

@@ -82,9 +82,11 @@ LLVMValueRef tgi_llvm_cast_index(tgi_llvm_kernel *k, const tgi_inst *inst,
                                  LLVMValueRef x)
 {
     const tg_dtype to = is_small(k, number_of(k, inst)) ? TG_I32 : TG_I64;
+    /* One instruction of x86; what it makes 0 besides NaN would be truncated to
+       0. */
+    LLVMValueRef zero = LLVMConstNull(LLVMTypeOf(x));
+    LLVMValueRef is_positive = LLVMBuildFCmp(k->b, LLVMRealOGT, x, zero, "");
+    x = LLVMBuildSelect(k->b, is_positive, x, zero, "");
     LLVMValueRef index = tgi_llvm_convert(k->e, inst->type, to, x);
-    LLVMValueRef is_number = LLVMBuildFCmp(k->b, LLVMRealORD, x, x, "");
-    index = LLVMBuildSelect(k->b, is_number, index,
-                            LLVMConstNull(LLVMTypeOf(index)), "");
     return to == TG_I64 ? index : tgi_llvm_convert(k->e, to, TG_I64, index);
 }

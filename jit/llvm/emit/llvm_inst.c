@@ -30,16 +30,23 @@ static const tgi_inst *inst_at(const tgi_llvm_kernel *k, uint32_t number)
 /* -- Values in the current lanes ------------------------------------------- */
 
 /*
- * The other form of a bool is computed on demand. It is cached only at level
- * INNER: elsewhere a later use may not be dominated by it.
+ * The other form of a bool is computed on demand. It is cached only in the body
+ * of a loop: elsewhere a later use, such as that of the tail, may not be
+ * dominated by it.
  */
+static bool is_in_body(const tgi_llvm_kernel *k, uint32_t number)
+{
+    return k->schedule->insts[number].level == TGI_LEVEL_INNER &&
+           !k->schedule->insts[number].is_hoisted;
+}
+
 static LLVMValueRef value_as_element(tgi_llvm_kernel *k, uint32_t number)
 {
     tgi_llvm_value *value = &k->values[number];
     if (value->value)
         return value->value;
     LLVMValueRef element = tgi_llvm_bool_of_mask(k->e, value->mask);
-    if (k->schedule->insts[number].level == TGI_LEVEL_INNER)
+    if (is_in_body(k, number))
         value->value = element;
     return element;
 }
@@ -74,7 +81,7 @@ LLVMValueRef tgi_llvm_mask_of(tgi_llvm_kernel *k, uint32_t number)
     if (value->mask)
         return value->mask;
     LLVMValueRef mask = tgi_llvm_mask_of_bool(k->e, value->value);
-    if (k->schedule->insts[number].level == TGI_LEVEL_INNER)
+    if (is_in_body(k, number))
         value->mask = mask;
     return mask;
 }

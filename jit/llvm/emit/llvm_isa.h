@@ -33,6 +33,10 @@ typedef struct tgi_llvm_isa {
     bool broadcasts_operands;      /* one element in memory, as an operand */
     unsigned mask_bytes; /* up to this size, LLVM combines masks of i1 well */
 
+    /* Stores n_bytes copies of a byte, by whole cache lines. NULL: no such
+       instruction. */
+    void (*fill)(LLVMBuilderRef builder, LLVMValueRef address,
+                 LLVMValueRef n_bytes, LLVMValueRef byte);
     /* A store fence, which orders non-temporal stores. NULL: a barrier orders
        them like other stores. */
     void (*store_fence)(LLVMBuilderRef builder);

@@ -77,7 +77,8 @@ static void find_back_end(tgi_llvm_architecture a, const char *triple)
 /* Objects for AArch64 are for Linux, on every host. */
 static void init_back_ends(void)
 {
-    if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter())
+    if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter() ||
+        LLVMInitializeNativeAsmParser())
         lose_back_end(TGI_LLVM_X86_64,
                       "LLVM has no code generator for the host");
     else

@@ -17,6 +17,25 @@ static void store_fence(LLVMBuilderRef builder)
     tgi_llvm_isa_call(builder, "llvm.x86.sse.sfence", NULL, 0);
 }
 
+static void fill(LLVMBuilderRef builder, LLVMValueRef address,
+                 LLVMValueRef n_bytes, LLVMValueRef byte)
+{
+    static const char text[] = "rep stosb";
+    static const char operands[] = "={di},={cx},0,1,{al},~{memory},~{dirflag},"
+                                   "~{fpsr},~{flags}";
+    LLVMTypeRef types[] = {LLVMTypeOf(address), LLVMTypeOf(n_bytes),
+                           LLVMTypeOf(byte)};
+    LLVMContextRef context = LLVMGetTypeContext(types[0]);
+    LLVMTypeRef type = LLVMFunctionType(
+        LLVMStructTypeInContext(context, types, 2, false), types, 3, false);
+    LLVMValueRef instruction =
+        LLVMGetInlineAsm(type, text, sizeof(text) - 1, operands,
+                         sizeof(operands) - 1, true, false,
+                         LLVMInlineAsmDialectATT, false);
+    LLVMValueRef arguments[] = {address, n_bytes, byte};
+    LLVMBuildCall2(builder, type, instruction, arguments, 3, "");
+}
+
 static LLVMValueRef permute(LLVMBuilderRef builder, LLVMValueRef table,
                             LLVMValueRef index)
 {
@@ -144,7 +163,7 @@ static void restore_fp_mode(LLVMBuilderRef builder, LLVMValueRef slot)
 
 #define OF_BOTH \
     .architecture = TGI_LLVM_X86_64, .mask_bytes = 32, \
-    .store_fence = store_fence, .permute = permute, \
+    .fill = fill, .store_fence = store_fence, .permute = permute, \
     .save_fp_mode = save_fp_mode, .restore_fp_mode = restore_fp_mode, \
     .fp_control = TGI_MXCSR_CONTROL, .fp_mode = TGI_MXCSR_MODE, \
     .unscheduled_cpu = "skylake"

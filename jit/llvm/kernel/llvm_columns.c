@@ -2,11 +2,14 @@
 /*
  * llvm_columns.c - work items of COLUMNS kernels. Vectors lie along the last
  * outer axis; each goes down the rows (the inner axis) in order, in blocks.
- * Every lane is a result of its own.
+ * Every lane is a result of its own. In row order, all vectors of a row go
+ * before the next row.
  */
 #include "llvm/kernel/llvm_columns.h"
 #include "llvm/emit/llvm_flow.h"
 #include "llvm/emit/llvm_frame.h"
+#include "llvm/emit/llvm_inst.h"
+#include "llvm/emit/llvm_poll.h"
 #include "llvm/loops/llvm_columns_step.h"
 #include "llvm/loops/llvm_phases.h"
 #include "llvm/loops/llvm_reduction.h"
@@ -119,4 +122,62 @@ void tgi_llvm_columns_emit(tgi_llvm_kernel *k, LLVMValueRef item)
         emit_all_columns(k, n);
     else
         emit_columns_from(k, column, n);
+}
+
+/* -- Row order ------------------------------------------------------------- */
+
+static void emit_body(tgi_llvm_kernel *k, unsigned phase, void *user)
+{
+    (void)user;
+    tgi_llvm_body_emit(k, phase);
+}
+
+/* The columns in the current lanes, from `column` on, of one row. */
+static void emit_row_vector(tgi_llvm_kernel *k, LLVMValueRef column, void *user)
+{
+    (void)user;
+    k->index[k->schedule->vector_axis] = column;
+    tgi_llvm_phases_emit(k, emit_body, NULL);
+    k->index[k->schedule->vector_axis] = NULL;
+}
+
+/* Columns first … end - 1 of the current row. Only the last work item ends
+   inside of a vector. */
+static void emit_row(tgi_llvm_kernel *k, LLVMValueRef first, LLVMValueRef end)
+{
+    const unsigned lanes = tgi_phase_lanes(&k->schedule->phases[0]);
+    LLVMValueRef n =
+        tgi_llvm_dim(k, k->loops->extent[k->schedule->vector_axis]);
+    LLVMValueRef full = tgi_llvm_round_down(k, first, end, lanes);
+    tgi_llvm_loop loop;
+    int64_t number;
+    k->e->lanes = lanes;
+    tgi_llvm_loop_begin(k, &loop, first, full, lanes, NULL, 0);
+    if (!tgi_llvm_is_const_i64(n, &number) || number > TGI_LLVM_POLLED_ELEMENTS)
+        tgi_llvm_poll_every(k, loop.index, lanes, TGI_LLVM_POLLED_ELEMENTS);
+    emit_row_vector(k, loop.index, NULL);
+    tgi_llvm_loop_end(k, &loop, NULL);
+    if (tgi_llvm_is_const_i64(n, &number) && number % lanes == 0)
+        return;
+    tgi_llvm_branch branch;
+    tgi_llvm_branch_begin(k, &branch,
+                          LLVMBuildICmp(k->b, LLVMIntSLT, full, end, ""));
+    tgi_llvm_columns_tail(k, full, n, emit_row_vector, NULL);
+    tgi_llvm_branch_end(k, &branch);
+}
+
+void tgi_llvm_row_order_emit(tgi_llvm_kernel *k, LLVMValueRef first,
+                             LLVMValueRef end)
+{
+    LLVMValueRef from, to;
+    tgi_llvm_loop loop;
+    row_bounds(k, &from, &to);
+    tgi_llvm_loop_begin(k, &loop, from, to, 1, NULL, 0);
+    tgi_llvm_poll_every(k, loop.index, 1, TGI_LLVM_POLLED_STEPS);
+    k->index[k->schedule->inner] = loop.index;
+    k->e->lanes = 1;
+    tgi_llvm_hoisted_insts_emit(k, 0);
+    emit_row(k, first, end);
+    k->index[k->schedule->inner] = NULL;
+    tgi_llvm_loop_end(k, &loop, NULL);
 }

@@ -8,7 +8,8 @@
  *   - a point of the outer axes;
  *   - in a COLUMNS kernel, several columns; in a matmul also a block of rows;
  *   - in a kernel without reductions, TGI_ITEM_ELEMENTS elements of a row;
- *     consecutive items of a row are one loop;
+ *     consecutive items of a row are one loop; in row order, so are those of
+ *     several columns;
  *   - in a transpose, a column of tiles.
  * The indices of the first item are found by division; later ones are counted
  * like an odometer.
@@ -115,29 +116,39 @@ static void emit_item(tgi_llvm_kernel *k, const odometer *o)
     tgi_llvm_point_emit(k, from, to);
 }
 
+/* The axis along which consecutive items are one loop; -1: none. */
+static int joined_axis(const tgi_schedule *s)
+{
+    if (tgi_schedule_is_row_order(s))
+        return s->vector_axis;
+    return s->item_extent[s->inner] && !s->tiles.rows ? s->inner : -1;
+}
+
 /* Consecutive items, from `item` on, that lie in one row. */
 static LLVMValueRef items_of_row(tgi_llvm_kernel *k, const odometer *o,
-                                 LLVMValueRef item)
+                                 int axis, LLVMValueRef item)
 {
-    return tgi_llvm_min(k->program,
-                        LLVMBuildSub(k->b, o->extent[k->schedule->inner],
-                                     o->index[k->schedule->inner], ""),
-                        LLVMBuildSub(k->b, k->end, item, ""));
+    return tgi_llvm_min(
+        k->program, LLVMBuildSub(k->b, o->extent[axis], o->index[axis], ""),
+        LLVMBuildSub(k->b, k->end, item, ""));
 }
 
 /* n items of a row, from number `first` on. */
-static void emit_row_items(tgi_llvm_kernel *k, LLVMValueRef first,
+static void emit_row_items(tgi_llvm_kernel *k, int axis, LLVMValueRef first,
                            LLVMValueRef n)
 {
-    LLVMValueRef item_size = tgi_llvm_const_i64(
-        k->program, k->schedule->item_extent[k->schedule->inner]);
+    LLVMValueRef item_size =
+        tgi_llvm_const_i64(k->program, k->schedule->item_extent[axis]);
     LLVMValueRef from = tgi_llvm_mul(k->program, first, item_size);
     LLVMValueRef to =
         tgi_llvm_mul(k->program, tgi_llvm_add(k->program, first, n), item_size);
     to = tgi_llvm_min(k->program, to,
-                      tgi_llvm_dim(k, k->loops->extent[k->schedule->inner]));
+                      tgi_llvm_dim(k, k->loops->extent[axis]));
     tgi_llvm_point_addresses_emit(k);
-    tgi_llvm_point_emit(k, from, to);
+    if (axis == k->schedule->inner)
+        tgi_llvm_point_emit(k, from, to);
+    else
+        tgi_llvm_row_order_emit(k, from, to);
 }
 
 static void set_point(tgi_llvm_kernel *k, const odometer *o)
@@ -165,16 +176,16 @@ static bool has_one_item(const odometer *o, int n_axes)
 static void emit_items(tgi_llvm_kernel *k)
 {
     const int64_t *item_extent = k->schedule->item_extent;
-    const bool divides_rows =
-        item_extent[k->schedule->inner] && !k->schedule->tiles.rows;
+    const int joined = joined_axis(k->schedule);
     LLVMTypeRef i64 = k->program->i64;
     odometer o = {.n = k->schedule->inner + 1};
     for (int axis = 0; axis < o.n; axis++)
         o.extent[axis] = n_items_along(k, axis, item_extent[axis]);
     delinearise(k, &o, k->begin);
-    if (divides_rows && has_one_item(&o, o.n - 1)) {
+    if (joined >= 0 && has_one_item(&o, joined)) {
         set_point(k, &o);
-        emit_row_items(k, k->begin, LLVMBuildSub(k->b, k->end, k->begin, ""));
+        emit_row_items(k, joined, k->begin,
+                       LLVMBuildSub(k->b, k->end, k->begin, ""));
         return;
     }
     if (has_one_item(&o, o.n)) {
@@ -204,11 +215,11 @@ static void emit_items(tgi_llvm_kernel *k)
     LLVMValueRef next[TGI_LOOP_AXES],
         n_done = tgi_llvm_const_i64(k->program, 1);
     LLVMValueRef carry = LLVMConstInt(k->program->bit, 1, false);
-    if (divides_rows) {
-        n_done = items_of_row(k, &o, item);
-        emit_row_items(k, o.index[k->schedule->inner], n_done);
-        next[k->schedule->inner] = tgi_llvm_const_i64(k->program, 0);
-        increment_odometer(k, &o, carry, k->schedule->inner - 1, next);
+    if (joined >= 0) {
+        n_done = items_of_row(k, &o, joined, item);
+        emit_row_items(k, joined, o.index[joined], n_done);
+        next[joined] = tgi_llvm_const_i64(k->program, 0);
+        increment_odometer(k, &o, carry, joined - 1, next);
     } else {
         emit_item(k, &o);
         increment_odometer(k, &o, carry, k->schedule->inner, next);

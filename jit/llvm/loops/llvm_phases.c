@@ -39,13 +39,35 @@ static void emit_scan_step(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef at,
         values[n++] = tgi_llvm_value_of(k, k->loops->insts.data[i].number);
 }
 
+/* A loop over steps from … to - 1, n_unrolled in each iteration, with n carried
+   values. */
+static void emit_scan_loop(tgi_llvm_kernel *k, unsigned phase,
+                           LLVMValueRef from, LLVMValueRef to,
+                           unsigned n_unrolled, LLVMValueRef *values,
+                           unsigned n)
+{
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, from, to, n_unrolled, values, n);
+    memcpy(values, loop.carried, n * sizeof(*values));
+    if (!k->loops->is_straightline)
+        tgi_llvm_poll_every(k, loop.index, n_unrolled, TGI_LLVM_POLLED_STEPS);
+    for (unsigned i = 0; i < n_unrolled; i++)
+        emit_scan_step(k, phase,
+                       tgi_llvm_add(k->program, loop.index,
+                                    tgi_llvm_const_i64(k->program, i)),
+                       values);
+    tgi_llvm_loop_end(k, &loop, values);
+    memcpy(values, loop.carried, n * sizeof(*values));
+}
+
 /* Steps from … to - 1 in order. */
 static void emit_scan(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                       LLVMValueRef to)
 {
     const tgi_inst *insts = k->loops->insts.data;
+    const unsigned n_unrolled =
+        tgi_nest_unrolled(&k->schedule->phases[phase].nest);
     LLVMValueRef values[TGI_LLVM_MAX_CARRIED];
-    tgi_llvm_loop loop;
     unsigned n = 0;
     int64_t at, end;
     for (uint32_t i = 0; (i = next_carried(k, i));)
@@ -57,12 +79,13 @@ static void emit_scan(tgi_llvm_kernel *k, unsigned phase, LLVMValueRef from,
                            values);
         return;
     }
-    tgi_llvm_loop_begin(k, &loop, from, to, 1, values, n);
-    memcpy(values, loop.carried, n * sizeof(*values));
-    if (!k->loops->is_straightline)
-        tgi_llvm_poll_every(k, loop.index, 1, TGI_LLVM_POLLED_STEPS);
-    emit_scan_step(k, phase, loop.index, values);
-    tgi_llvm_loop_end(k, &loop, values);
+    if (n_unrolled > 1 && !k->loops->is_straightline) {
+        LLVMValueRef full = tgi_llvm_round_down(k, from, to, n_unrolled);
+        emit_scan_loop(k, phase, from, full, n_unrolled, values, n);
+        from = full;
+    }
+    if (!tgi_llvm_are_equal_consts(from, to))
+        emit_scan_loop(k, phase, from, to, 1, values, n);
 }
 
 /* -- Loops ----------------------------------------------------------------- */

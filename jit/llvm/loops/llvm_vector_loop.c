@@ -7,6 +7,7 @@
 #include "llvm/emit/llvm_kernel_state.h"
 #include "llvm/emit/llvm_poll.h"
 #include "llvm/loops/llvm_non_temporal.h"
+#include "llvm/loops/llvm_string_store.h"
 
 void tgi_llvm_vector_tail_emit(tgi_llvm_kernel *k, unsigned phase,
                                LLVMValueRef from, LLVMValueRef to,
@@ -51,7 +52,7 @@ static bool has_no_tail(const tgi_llvm_kernel *k, unsigned phase)
     const tgi_phase_schedule *p = &k->schedule->phases[phase];
     const tgi_dim extent = k->loops->extent[k->schedule->inner];
     return tgi_dim_is_known(extent) && extent % tgi_phase_lanes(p) == 0 &&
-           !p->aligned_store && !p->is_non_temporal;
+           !p->aligned_store && !p->is_non_temporal && !p->string_store_bytes;
 }
 
 void tgi_llvm_vector_loop_emit(tgi_llvm_kernel *k, unsigned phase,
@@ -61,6 +62,8 @@ void tgi_llvm_vector_loop_emit(tgi_llvm_kernel *k, unsigned phase,
     const tgi_phase_schedule *p = &k->schedule->phases[phase];
     const unsigned narrow_lanes = tgi_nest_vector(&p->nest)->narrow_lanes;
     k->e->lanes = tgi_phase_lanes(p);
+    if (p->string_store_bytes)
+        from = tgi_llvm_string_store(k, phase, from, to);
     from = p->is_non_temporal
                ? tgi_llvm_non_temporal_loop(k, phase, from, to, body, user)
                : tgi_llvm_peel_to_line(k, phase, from, to, body, user);

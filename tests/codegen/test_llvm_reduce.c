@@ -407,8 +407,8 @@ Test(llvm_reduce, products_are_fma_in_the_order_of_their_kind)
     check_nothing_is_alive();
 }
 
-/* Their steps of k run in groups, which prefetch the next matrix; the last group
-   may be incomplete. */
+/* Their steps of k run in groups, which prefetch the next matrix; the last
+   group may be incomplete. */
 Test(llvm_reduce, products_of_a_batch_have_all_steps)
 {
     static const struct {

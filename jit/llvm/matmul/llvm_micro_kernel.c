@@ -130,10 +130,10 @@ static void emit_k_step(tgi_llvm_kernel *k, tile_state *t, LLVMValueRef at)
 
 /* -- Steps with prefetches ------------------------------------------------- */
 
-/* Steps of k that are emitted one after the other with their prefetches: a power
-   of two, so that the lines of each group are at a multiple of its first k. A
-   group has at least one line of the longer of the two shares; the lines per
-   group and operand are *out_lines. */
+/* Steps of k that are emitted one after the other with their prefetches: a
+   power of two, so that the lines of each group are at a multiple of its first
+   k. A group has at least one line of the longer of the two shares; the lines
+   per group and operand are *out_lines. */
 static int64_t group_steps(const tgi_llvm_micro_kernel *tile, int64_t n_steps,
                            int64_t *out_lines)
 {

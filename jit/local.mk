@@ -236,6 +236,8 @@ libtgjit_core_la_SOURCES += \
 	jit/run/pacer.h \
 	jit/run/roof.c \
 	jit/run/roof.h \
+	jit/run/store_threshold.c \
+	jit/run/store_threshold.h \
 	jit/run/work_share.c \
 	jit/run/work_share.h
 

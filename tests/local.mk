@@ -145,6 +145,7 @@ unit_tests = \
 	tests/codegen/test_schedule \
 	tests/codegen/test_schedule_verify \
 	tests/codegen/test_share_kernels \
+	tests/codegen/test_store_threshold \
 	tests/codegen/test_team \
 	tests/codegen/test_tune \
 	tests/codegen/test_wait_word \

@@ -9,7 +9,8 @@
  * than that before its rate counts.
  *
  * Non-temporal stores: a result is written again and again. While it fits the
- * cache, with what it is computed from, cached stores are faster.
+ * cache, with what it is computed from, cached stores are faster
+ * (run/store_threshold.h).
  */
 #include <math.h>
 
@@ -18,6 +19,7 @@
 #include "base/fpenv.h"
 #include "jit.h"
 #include "run/roof.h"
+#include "run/store_threshold.h"
 #include "run/team.h"
 
 #if defined(__x86_64__)
@@ -89,9 +91,9 @@ static void measure_width(tgi_calibration *c)
 
 /* -- Memory ---------------------------------------------------------------- */
 
-#define MAX_RESULT_BYTES ((size_t)64 << 20)
 #define MIN_RESULT_BYTES ((size_t)512 << 10)
-enum { STORE_ROUNDS = 5 };
+#define MAX_RESULT_BYTES (MIN_RESULT_BYTES << (N_STORE_SIZES - 1))
+enum { STORE_ROUNDS = 11, N_STORE_SIZES = 8 };
 
 /* y = a x, by pairs of cache lines, and with prefetches as compiled code has
    them: a stream of stores is written line by line, while others wait. */
@@ -125,33 +127,26 @@ static double time_scale(float *y, const float *x, size_t n,
     return (double)(tgi_clock_ns() - begin) / (double)n_runs;
 }
 
-/* Per cent of the time of cached stores that non-temporal ones take. */
+/* Per cent of the time of cached stores that non-temporal ones take: the median
+   of rounds, each of which has both. */
 static double compare_stores(float *y, const float *x, size_t bytes)
 {
-    double cached = HUGE_VAL, streamed = HUGE_VAL;
+    double percent[STORE_ROUNDS];
     const size_t n = bytes / sizeof(*x);
     for (int round = 0; round < STORE_ROUNDS; round++) {
-        cached = min_of(cached, time_scale(y, x, n, false));
-        streamed = min_of(streamed, time_scale(y, x, n, true));
+        const double cached = time_scale(y, x, n, false);
+        percent[round] = 100 * time_scale(y, x, n, true) / cached;
     }
-    return 100 * streamed / cached;
+    return tgi_median_of(percent, STORE_ROUNDS);
 }
 
-/* The least size from which non-temporal stores are faster, at all sizes
-   beyond. Unknown if even the largest size shows no clear difference. */
 static void measure_stores(tgi_calibration *c, float *y, const float *x)
 {
-    enum { PAYS = 97, IS_WORSE = 105 };
-    const double largest = compare_stores(y, x, MAX_RESULT_BYTES);
-    if (largest >= IS_WORSE)
-        c->non_temporal_bytes = INT64_MAX;
-    if (largest > PAYS)
-        return;
-    c->non_temporal_bytes = (int64_t)MAX_RESULT_BYTES;
-    for (size_t bytes = MAX_RESULT_BYTES / 2;
-         bytes >= MIN_RESULT_BYTES && compare_stores(y, x, bytes) <= PAYS;
-         bytes /= 2)
-        c->non_temporal_bytes = (int64_t)bytes;
+    double percent[N_STORE_SIZES];
+    for (int i = 0; i < N_STORE_SIZES; i++)
+        percent[i] = compare_stores(y, x, MIN_RESULT_BYTES << i);
+    c->non_temporal_bytes = tgi_store_threshold(percent, N_STORE_SIZES,
+                                                (int64_t)MIN_RESULT_BYTES);
 }
 
 /* Makes a random cycle of the cache lines of an array: each has the address of

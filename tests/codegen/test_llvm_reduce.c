@@ -334,14 +334,17 @@ Test(llvm_reduce, many_columns_at_once_give_the_same_bits, .timeout = 120)
 /* -- Products -------------------------------------------------------------- */
 
 static void interpret_product(int dtype, const guarded *a, const guarded *b,
-                              int64_t m, int64_t depth, int64_t n,
-                              bool flips_b, guarded *out)
+                              int64_t batch, int64_t m, int64_t depth,
+                              int64_t n, bool flips_b, guarded *out)
 {
     tgi_view in[2], to;
-    tgi_view_init(&in[0], a->data, (tg_dtype)dtype, 2, (int64_t[]){m, depth});
-    tgi_view_init(&in[1], b->data, (tg_dtype)dtype, 2,
-                  flips_b ? (int64_t[]){n, depth} : (int64_t[]){depth, n});
-    tgi_view_init(&to, out->data, (tg_dtype)dtype, 2, (int64_t[]){m, n});
+    tgi_view_init(&in[0], a->data, (tg_dtype)dtype, 3,
+                  (int64_t[]){batch, m, depth});
+    tgi_view_init(&in[1], b->data, (tg_dtype)dtype, 3,
+                  flips_b ? (int64_t[]){batch, n, depth}
+                          : (int64_t[]){batch, depth, n});
+    tgi_view_init(&to, out->data, (tg_dtype)dtype, 3,
+                  (int64_t[]){batch, m, n});
     tgi_attr_matmul attr = {flips_b ? TG_TRANSPOSE_B : 0};
     tgi_node node = {.op = TGI_OP_MATMUL,
                      .dtype = (uint8_t)dtype,
@@ -350,37 +353,41 @@ static void interpret_product(int dtype, const guarded *a, const guarded *b,
     cr_assert_eq(tgi_kernel_matmul(dtype)(&args), TG_OK);
 }
 
-/* out[i][j] = sum of a[i][k] * b[k][j]: columns, or rows of b[j][k]. */
-static void check_product(int dtype, int64_t m, int64_t depth, int64_t n,
-                          bool is_rows, unsigned bits)
+/* out[i][j] = sum of a[i][k] * b[k][j]: columns, or rows of b[j][k]; of `batch`
+   matrices, without an axis for them if there is one. */
+static void check_product(int dtype, int64_t batch, int64_t m, int64_t depth,
+                          int64_t n, bool is_rows, unsigned bits)
 {
     tgi_loops *loops = new_loops("product");
-    const uint32_t a = add_buffer(loops, dtype, m * depth);
-    const uint32_t b = add_buffer(loops, dtype, n * depth);
-    const uint32_t out = add_buffer(loops, dtype, m * n);
-    const tgi_dim extent[] = {m, n, depth};
+    const int skipped = batch == 1; /* axes */
+    const uint32_t a = add_buffer(loops, dtype, batch * m * depth);
+    const uint32_t b = add_buffer(loops, dtype, batch * n * depth);
+    const uint32_t out = add_buffer(loops, dtype, batch * m * n);
+    const tgi_dim extent[] = {batch, m, n, depth};
+    const int64_t a_strides[] = {m * depth, depth, 0, 1};
+    const int64_t b_strides[] = {n * depth, 0, 1, n};
+    const int64_t b_row_strides[] = {n * depth, 0, depth, 1};
+    const int64_t out_strides[] = {m * n, n, 1, 0};
     tgi_kernel_loops *k =
-        add_kernel(loops, "tg_product", is_rows ? TGI_ROWS : TGI_COLUMNS, 2,
-                   extent);
-    const uint32_t va = add_load(
-        loops, k, 0, add_access(k, a, 0, (int64_t[]){depth, 0, 1}));
+        add_kernel(loops, "tg_product", is_rows ? TGI_ROWS : TGI_COLUMNS,
+                   3 - skipped, extent + skipped);
+    const uint32_t va =
+        add_load(loops, k, 0, add_access(k, a, 0, a_strides + skipped));
     const uint32_t vb = add_load(
         loops, k, 0,
-        add_access(k, b, 0,
-                   is_rows ? (int64_t[]){0, depth, 1}
-                           : (int64_t[]){0, 1, n}));
+        add_access(k, b, 0, (is_rows ? b_row_strides : b_strides) + skipped));
     const uint32_t result = add_reduction(k, 0, TGI_OP_MATMUL, va, vb);
-    add_store(k, 0, result, add_access(k, out, 0, (int64_t[]){n, 1, 0}),
+    add_store(k, 0, result, add_access(k, out, 0, out_strides + skipped),
               TGI_LEVEL_POINT);
     code c = compile_loops(loops, bits);
-    guarded g[] = {new_filled(dtype, m * depth, 1, false),
-                   new_filled(dtype, n * depth, 2, false),
-                   new_filled(dtype, m * n, 3, false),
-                   new_filled(dtype, m * n, 4, false)};
+    guarded g[] = {new_filled(dtype, batch * m * depth, 1, false),
+                   new_filled(dtype, batch * n * depth, 2, false),
+                   new_filled(dtype, batch * m * n, 3, false),
+                   new_filled(dtype, batch * m * n, 4, false)};
     void *const buffers[] = {g[0].data, g[1].data, g[2].data};
     tgi_frame frame = {.buffers = buffers};
     run_code(&c, &frame, 2);
-    interpret_product(dtype, &g[0], &g[1], m, depth, n, is_rows, &g[3]);
+    interpret_product(dtype, &g[0], &g[1], batch, m, depth, n, is_rows, &g[3]);
     expect_same(dtype, &g[2], &g[3], "matmul", depth, n);
     for (int i = 0; i < 4; i++)
         free_guarded(&g[i]);
@@ -394,9 +401,24 @@ Test(llvm_reduce, products_are_fma_in_the_order_of_their_kind)
     for (size_t d = 0; d < LENGTH(dtypes); d++)
         for (size_t i = 0; i < LENGTH(depths); i++) {
             const unsigned bits = widths[(i + d) % 2];
-            check_product(dtypes[d], 3, depths[i], 37, false, bits);
-            check_product(dtypes[d], 1, depths[i], 9, true, bits);
+            check_product(dtypes[d], 1, 3, depths[i], 37, false, bits);
+            check_product(dtypes[d], 1, 1, depths[i], 9, true, bits);
         }
+    check_nothing_is_alive();
+}
+
+/* Their steps of k run in groups, which prefetch the next matrix; the last
+   group may be incomplete. */
+Test(llvm_reduce, products_of_a_batch_have_all_steps)
+{
+    static const struct {
+        int64_t m, depth, n;
+    } sizes[] = {{64, 64, 64}, {24, 35, 37}, {9, 129, 17}, {80, 13, 80},
+                 {200, 80, 8}};
+    for (size_t i = 0; i < LENGTH(sizes); i++)
+        for (size_t w = 0; w < 2; w++)
+            check_product(w ? TG_F32 : TG_F64, 3, sizes[i].m, sizes[i].depth,
+                          sizes[i].n, false, widths[(i + w) % 2]);
     check_nothing_is_alive();
 }
 
@@ -641,7 +663,7 @@ Test(llvm_reduce, reductions_of_one_phase_share_its_loop)
         for (int j = 0; j < 2; j++) {
             guarded row = {.data = gx.data + j * n * 4};
             part.data = expected.data + (2 + j) * 4;
-            interpret_product(TG_F32, &row, &row, 1, n, 1, false, &part);
+            interpret_product(TG_F32, &row, &row, 1, 1, n, 1, false, &part);
         }
         part.data = expected.data + 4 * 4;
         interpret(TGI_OP_REDUCE_MAX, TG_F32, &gx, 2, n, 1, &part);

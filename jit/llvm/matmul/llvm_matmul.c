@@ -133,7 +133,7 @@ static void emit_micro_kernel(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
 {
     tgi_llvm_micro_kernel t = {.b_panel = &it->b_panel};
     if (!it->accumulates)
-        tgi_llvm_micro_kernel_prefetch(k, row, height);
+        tgi_llvm_micro_kernel_prefetch(k, &t, row, height);
     tgi_llvm_micro_kernel_emit(k, &t, row, height, it->k_from, it->k_to);
     if (!it->accumulates)
         it->c.first_row = row;

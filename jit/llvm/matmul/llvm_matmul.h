@@ -41,8 +41,15 @@ typedef struct tgi_llvm_packed_panel {
 void tgi_llvm_panel_pack(tgi_llvm_kernel *k, tgi_llvm_packed_panel *panel,
                          LLVMValueRef from, LLVMValueRef to);
 
+/* Lines that a micro-kernel prefetches, a few per step of k. */
+typedef struct tgi_llvm_prefetched_lines {
+    LLVMValueRef start;
+    int64_t n; /* 0: none */
+} tgi_llvm_prefetched_lines;
+
 typedef struct tgi_llvm_micro_kernel {
     const tgi_llvm_packed_panel *b_panel; /* in */
+    tgi_llvm_prefetched_lines next[2];    /* in: of A and B */
     LLVMValueRef acc[TGI_LLVM_MAX_MR];    /* out: accumulators, by row */
 } tgi_llvm_micro_kernel;
 
@@ -85,10 +92,11 @@ void tgi_llvm_micro_kernel_call(tgi_llvm_kernel *k,
 
 /* -- Prefetch -------------------------------------------------------------- */
 
-/* Prefetches the results of a micro-kernel for writing, and its share of the
-   next operands of the batch. */
-void tgi_llvm_micro_kernel_prefetch(tgi_llvm_kernel *k, LLVMValueRef row,
-                                    unsigned height);
+/* Prefetches the results of a micro-kernel for writing, and sets its share of
+   the next operands of the batch, tile->next. */
+void tgi_llvm_micro_kernel_prefetch(tgi_llvm_kernel *k,
+                                    tgi_llvm_micro_kernel *tile,
+                                    LLVMValueRef row, unsigned height);
 
 /* -- llvm_matmul.c --------------------------------------------------------- */
 

@@ -128,6 +128,97 @@ static void emit_k_step(tgi_llvm_kernel *k, tile_state *t, LLVMValueRef at)
     k->index[k->schedule->inner] = NULL;
 }
 
+/* -- Steps with prefetches ------------------------------------------------- */
+
+/* Steps of k that are emitted one after the other with their prefetches: a
+   power of two, so that the lines of each group are at a multiple of its first
+   k. A group has at least one line of the longer of the two shares; the lines
+   per group and operand are *out_lines. */
+static int64_t group_steps(const tgi_llvm_micro_kernel *tile, int64_t n_steps,
+                           int64_t *out_lines)
+{
+    enum { MAX_STEPS = 4 };
+    const int64_t a = tile->next[0].n, b = tile->next[1].n;
+    const int64_t lines = a > b ? a : b;
+    int64_t steps = MAX_STEPS;
+    while (steps > 1 && steps * lines > n_steps)
+        steps /= 2;
+    *out_lines = (lines * steps + n_steps - 1) / n_steps;
+    return steps;
+}
+
+/* Prefetches `lines` lines of each share, those after `skipped` lines. A group
+   beyond the shorter share prefetches lines of the next micro-kernel. */
+static void emit_group_prefetch(tgi_llvm_kernel *k,
+                                const tgi_llvm_micro_kernel *tile,
+                                LLVMValueRef offset, int64_t lines)
+{
+    LLVMTypeRef byte = LLVMInt8TypeInContext(k->e->context);
+    for (int i = 0; i < 2; i++)
+        if (tile->next[i].n)
+            tgi_llvm_prefetch(k,
+                              LLVMBuildGEP2(k->b, byte, tile->next[i].start,
+                                            &offset, 1, ""),
+                              lines * LINE, false);
+}
+
+static bool prefetches(const tgi_llvm_micro_kernel *tile)
+{
+    return tile->next[0].n || tile->next[1].n;
+}
+
+/* Emits the steps from `first` to last - 1 one after the other. */
+static void emit_unrolled_steps(tgi_llvm_kernel *k, tile_state *t,
+                                int64_t first, int64_t last)
+{
+    int64_t lines = 0, steps = 1;
+    if (prefetches(t->tile))
+        steps = group_steps(t->tile, last - first, &lines);
+    for (int64_t i = 0; i < last - first; i++) {
+        if (i % steps == 0)
+            emit_group_prefetch(
+                k, t->tile,
+                tgi_llvm_const_i64(k->program, i / steps * lines * LINE),
+                lines);
+        emit_k_step(k, t, tgi_llvm_const_i64(k->program, first + i));
+    }
+}
+
+/* Emits the steps from `first` to last - 1 in groups, each of which prefetches
+   its part of the next operands: a burst before the first step would fill the
+   line fill buffers, and the loads behind it would wait. */
+static void emit_prefetching_steps(tgi_llvm_kernel *k, tile_state *t,
+                                   int64_t first, int64_t last)
+{
+    int64_t lines;
+    const tgi_llvm_program *program = k->program;
+    tgi_llvm_micro_kernel *tile = t->tile;
+    const int64_t steps = group_steps(tile, last - first, &lines);
+    const int64_t end = first + (last - first) / steps * steps;
+    tgi_llvm_loop loop;
+    tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(program, first),
+                        tgi_llvm_const_i64(program, end), steps, tile->acc,
+                        t->n_rows);
+    for (unsigned r = 0; r < t->n_rows; r++)
+        tile->acc[r] = loop.carried[r];
+    LLVMValueRef done = tgi_llvm_add(program, loop.index,
+                                     tgi_llvm_const_i64(program, -first));
+    emit_group_prefetch(
+        k, tile,
+        tgi_llvm_mul(program, done,
+                     tgi_llvm_const_i64(program, lines * (LINE / steps))),
+        lines);
+    for (int64_t i = 0; i < steps; i++)
+        emit_k_step(k, t,
+                    tgi_llvm_add(program, loop.index,
+                                 tgi_llvm_const_i64(program, i)));
+    tgi_llvm_loop_end(k, &loop, tile->acc);
+    for (unsigned r = 0; r < t->n_rows; r++)
+        tile->acc[r] = loop.carried[r];
+    for (int64_t i = end; i < last; i++)
+        emit_k_step(k, t, tgi_llvm_const_i64(program, i));
+}
+
 void tgi_llvm_micro_kernel_emit(tgi_llvm_kernel *k, tgi_llvm_micro_kernel *tile,
                                 LLVMValueRef row, unsigned height,
                                 LLVMValueRef from, LLVMValueRef to)
@@ -136,10 +227,12 @@ void tgi_llvm_micro_kernel_emit(tgi_llvm_kernel *k, tgi_llvm_micro_kernel *tile,
     int64_t first, last;
     begin_micro_kernel(k, &t, row);
     k->row_starts = k->matmul.row_starts;
-    if (is_k_unrolled(k) && tgi_llvm_is_const_i64(from, &first) &&
-        tgi_llvm_is_const_i64(to, &last)) {
-        for (; first < last; first++)
-            emit_k_step(k, &t, tgi_llvm_const_i64(k->program, first));
+    const bool is_known = tgi_llvm_is_const_i64(from, &first) &&
+                          tgi_llvm_is_const_i64(to, &last);
+    if (is_k_unrolled(k) && is_known) {
+        emit_unrolled_steps(k, &t, first, last);
+    } else if (is_known && prefetches(tile)) {
+        emit_prefetching_steps(k, &t, first, last);
     } else {
         tgi_llvm_loop loop;
         tgi_llvm_loop_begin(k, &loop, from, to, 1, tile->acc, height);
@@ -202,13 +295,13 @@ void tgi_llvm_panel_pack(tgi_llvm_kernel *k, tgi_llvm_packed_panel *panel,
 
 /* Each micro-kernel prefetches its share of the next matrix of a batch: a small
    matrix ends before the hardware prefetcher has detected the stream. */
-static void prefetch_next_operand(tgi_llvm_kernel *k, uint8_t operand,
-                                  LLVMValueRef row)
+static void share_next_operand(tgi_llvm_kernel *k, tgi_llvm_micro_kernel *tile,
+                               uint8_t operand, LLVMValueRef row)
 {
     const tgi_llvm_program *program = k->program;
-    const int64_t bytes =
-        (operand == TGI_OPERAND_A ? k->schedule->matmul.prefetched_a_bytes
-                                  : k->schedule->matmul.prefetched_b_bytes);
+    const bool is_a = operand == TGI_OPERAND_A;
+    const int64_t bytes = is_a ? k->schedule->matmul.prefetched_a_bytes
+                               : k->schedule->matmul.prefetched_b_bytes;
     if (!bytes)
         return;
     const int64_t lanes = tgi_phase_lanes(&k->schedule->phases[0]),
@@ -232,10 +325,10 @@ static void prefetch_next_operand(tgi_llvm_kernel *k, uint8_t operand,
     LLVMValueRef from = tgi_llvm_add(
         program, tgi_llvm_const_i64(program, bytes),
         tgi_llvm_mul(program, part, tgi_llvm_const_i64(program, share * LINE)));
-    tgi_llvm_prefetch(k,
-                      LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->e->context),
-                                    matrix, &from, 1, ""),
-                      share * LINE, false);
+    tile->next[is_a ? 0 : 1] = (tgi_llvm_prefetched_lines){
+        .start = LLVMBuildGEP2(k->b, LLVMInt8TypeInContext(k->e->context),
+                               matrix, &from, 1, ""),
+        .n = share};
 }
 
 /* Prefetches the lines of the results before the micro-kernel: stores retire in
@@ -263,10 +356,11 @@ static void prefetch_results(tgi_llvm_kernel *k, LLVMValueRef row,
     }
 }
 
-void tgi_llvm_micro_kernel_prefetch(tgi_llvm_kernel *k, LLVMValueRef row,
-                                    unsigned height)
+void tgi_llvm_micro_kernel_prefetch(tgi_llvm_kernel *k,
+                                    tgi_llvm_micro_kernel *tile,
+                                    LLVMValueRef row, unsigned height)
 {
     prefetch_results(k, row, height);
-    prefetch_next_operand(k, TGI_OPERAND_A, row);
-    prefetch_next_operand(k, TGI_OPERAND_B, row);
+    share_next_operand(k, tile, TGI_OPERAND_A, row);
+    share_next_operand(k, tile, TGI_OPERAND_B, row);
 }

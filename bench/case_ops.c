@@ -66,11 +66,15 @@ const case_size ops_long_sizes[] = {
     OPS_CASE(name, (INPUT(TG_F32, SHAPE_WHOLE, low, high)), false, SHAPE_WHOLE)
 #define UNARY_FAST(name, low, high, loop, ...) \
     OPS_CASE(name, (INPUT(TG_F32, SHAPE_WHOLE, low, high)), true, SHAPE_WHOLE)
-#define BINARY(name, low, high, other_low, other_high, loop, ...) \
+#define OPS_CASE_2(name, low, high, other_low, other_high, is_fast) \
     OPS_CASE(name, \
              (INPUT(TG_F32, SHAPE_WHOLE, low, high), \
               INPUT(TG_F32, SHAPE_WHOLE, other_low, other_high)), \
-             false, SHAPE_WHOLE)
+             is_fast, SHAPE_WHOLE)
+#define BINARY(name, low, high, other_low, other_high, loop, ...) \
+    OPS_CASE_2(name, low, high, other_low, other_high, false)
+#define BINARY_FAST(name, low, high, other_low, other_high, loop, ...) \
+    OPS_CASE_2(name, low, high, other_low, other_high, true)
 #define OTHER(name, in, shape, ...) OPS_CASE(name, in, false, shape)
 #define LONG OTHER
 #include "ops.def"

@@ -2,9 +2,10 @@
 /*
  * recipe_fast.h - the fast forms of ops that have one (FAST in op.def), for
  * functions of fast accuracy. The bound is 4 ulp. They save the operations that
- * the recipes of recipe_exp.h, recipe_log.h, recipe_arc.h and recipe_erf.h spend
- * on rounding errors, and terms of polynomials. NaN, infinities, signs of zeros
- * and denormals are treated as there. recipe_fast_trig.h has sin, cos and tan.
+ * the recipes of recipe_exp.h, recipe_log.h, recipe_arc.h and recipe_erf.h
+ * spend on rounding errors, and terms of polynomials. NaN, infinities, signs of
+ * zeros and denormals are treated as there. recipe_fast_trig.h has sin, cos and
+ * tan.
  *
  * Exponentials have no fast form: without the low part of log 2 the error would
  * exceed 4 ulp, and nothing else can be saved.

@@ -5,10 +5,10 @@
  *
  * The multiple of pi (tan: of pi/2) is subtracted in three parts, each rounded
  * once: the first difference is exact, the others are not small compared with
- * what they subtract from. So the fraction r has a relative error of at most two
- * roundings, however small it is, and needs no low part. sin and cos share one
- * polynomial on half a turn. tan is the quotient of r and a polynomial, which is
- * inverted by exchanging them.
+ * what they subtract from. So the fraction r has a relative error of at most
+ * two roundings, however small it is, and needs no low part. sin and cos share
+ * one polynomial on half a turn. tan is the quotient of r and a polynomial,
+ * which is inverted by exchanging them.
  *
  * The parts of pi are truncated, not rounded: as all are positive, -0 remains
  * -0. Arguments of MODERATE and more are reduced as in recipe_trig.h.

@@ -104,9 +104,9 @@ PART(VALUE, log_split_normal, VALUE x, VALUE from, VALUE *n)
 #define LIFT (IS(F32) ? 0x1p23 : 0x1p52)
 
 /*
- * x = 2^-n (1 + f): returns f and n. Denormals are scaled first. Where log_limit
- * is not 0, n is its negative, so that the result becomes that limit without any
- * further operation.
+ * x = 2^-n (1 + f): returns f and n. Denormals are scaled first. Where
+ * log_limit is not 0, n is its negative, so that the result becomes that limit
+ * without any further operation.
  */
 PART(VALUE, log_split, VALUE x, VALUE *n)
 {

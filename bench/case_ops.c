@@ -50,7 +50,7 @@ const case_size ops_long_sizes[] = {
 
 #define LIST(...) {__VA_ARGS__}
 /* `in` is a list in parentheses; the last argument is the shape, with commas. */
-#define OPS_CASE(name, in, ...) \
+#define OPS_CASE(name, in, is_fast, ...) \
     const tensor_case ops_##name##_case = { \
         .callback = trace_##name, \
         .kernels = {[BACKEND_C] = plain_ops_##name, \
@@ -60,14 +60,21 @@ const case_size ops_long_sizes[] = {
         .absolute = 2e-5, \
         .relative = 2e-5, \
         .has_known_sizes = true, \
+        .has_fast_accuracy = is_fast, \
     };
 #define UNARY(name, low, high, loop, ...) \
-    OPS_CASE(name, (INPUT(TG_F32, SHAPE_WHOLE, low, high)), SHAPE_WHOLE)
-#define BINARY(name, low, high, other_low, other_high, loop, ...) \
+    OPS_CASE(name, (INPUT(TG_F32, SHAPE_WHOLE, low, high)), false, SHAPE_WHOLE)
+#define UNARY_FAST(name, low, high, loop, ...) \
+    OPS_CASE(name, (INPUT(TG_F32, SHAPE_WHOLE, low, high)), true, SHAPE_WHOLE)
+#define OPS_CASE_2(name, low, high, other_low, other_high, is_fast) \
     OPS_CASE(name, \
              (INPUT(TG_F32, SHAPE_WHOLE, low, high), \
               INPUT(TG_F32, SHAPE_WHOLE, other_low, other_high)), \
-             SHAPE_WHOLE)
-#define OTHER(name, in, shape, ...) OPS_CASE(name, in, shape)
+             is_fast, SHAPE_WHOLE)
+#define BINARY(name, low, high, other_low, other_high, loop, ...) \
+    OPS_CASE_2(name, low, high, other_low, other_high, false)
+#define BINARY_FAST(name, low, high, other_low, other_high, loop, ...) \
+    OPS_CASE_2(name, low, high, other_low, other_high, true)
+#define OTHER(name, in, shape, ...) OPS_CASE(name, in, false, shape)
 #define LONG OTHER
 #include "ops.def"

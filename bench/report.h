@@ -28,7 +28,9 @@ typedef struct screen_line {
     const row *interp, *c; /* NULL if not measured */
     const row *library;    /* the fastest one, or engine */
     const row *strict;     /* of plain C without fast math, or NULL */
+    const row *fast;       /* with fast accuracy, or NULL */
     double speedup, c_ratio, strict_ratio, library_ratio; /* 0: no such row */
+    double fast_ratio;     /* of `fast` to plain C */
     const row *profiled;   /* with a profile, or NULL */
     const row *team;       /* with the last number of threads, or NULL */
     double scaling;        /* how much faster than with the first */

@@ -48,6 +48,8 @@ screen_line screen_line_of(const row *rows, size_t n_rows)
             line.interp = r;
         if (r->which == BACKEND_JIT_PROFILED)
             line.profiled = r;
+        if (r->which == BACKEND_JIT_FAST)
+            line.fast = r;
         if (r->which == BACKEND_C)
             line.c = r;
         if (r->which == BACKEND_C_STRICT)
@@ -63,6 +65,7 @@ screen_line screen_line_of(const row *rows, size_t n_rows)
         line.speedup = to_interp > 0 ? 1 / to_interp : 0;
         line.c_ratio = ratio_of(line.ours, line.c);
         line.strict_ratio = ratio_of(line.ours, line.strict);
+        line.fast_ratio = ratio_of(line.fast, line.c);
         line.library_ratio = ratio_of(line.ours, line.library);
         const double to_team = ratio_of(line.ours, line.team);
         line.scaling = to_team;

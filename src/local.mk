@@ -142,6 +142,7 @@ libtgjit_core_la_SOURCES += \
 	src/recipe/recipe_erf.h \
 	src/recipe/recipe_exp.h \
 	src/recipe/recipe_fast.h \
+	src/recipe/recipe_fast_trig.h \
 	src/recipe/recipe_half.h \
 	src/recipe/recipe_log.h \
 	src/recipe/recipe_math.h \

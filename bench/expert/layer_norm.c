@@ -39,13 +39,31 @@ INLINE void normalise(const float *x, const float *scale, const float *shift,
             __builtin_fmaf((x[i] - mean) * inverse, scale[i], shift[i]);
 }
 
-/* As in the recipe: two roundings, and a Newton step that corrects them. */
-INLINE float inverse_root(float x)
+INLINE float inverse_root_by_division(float x)
 {
     const float y = 1.0f / _mm_cvtss_f32(_mm_sqrt_ss(_mm_set_ss(x)));
     const float excess = __builtin_fmaf(x * y, y, -1.0f);
     const float better = __builtin_fmaf(y * -0.5f, excess, y);
-    return excess == excess ? better : y;
+    return better == better ? better : y;
+}
+
+/* As in the recipe: an estimate from the bits of x, a linear function, half of
+   the bits, and a step of third order. */
+INLINE float inverse_root(float x)
+{
+    if (!(x >= 0x1p-126f && x < 0x1p125f))
+        return inverse_root_by_division(x);
+    union {
+        float value;
+        uint32_t bits;
+    } y = {.value = x};
+    y.bits = 0x5f1e8000 - (y.bits >> 1);
+    y.value *= __builtin_fmaf(x * y.value * y.value, -0x1.70fb9ap-1f,
+                              0x1.b1f3b8p0f);
+    y.bits &= 0xfffff000;
+    const float error = __builtin_fmaf(-x, y.value * y.value, 1.0f);
+    const float slope = __builtin_fmaf(error, 0.375f, 0.5f);
+    return __builtin_fmaf(y.value * error, slope, y.value);
 }
 
 void expert_layer_norm(const kernel_buffers *b)

@@ -17,8 +17,8 @@ typedef void tg_print_callback(const char *text, void *user);
 /*
  * The accuracy of elementary functions. Every function has a recipe with an
  * error of at most 1 ulp in f32 and 2 in f64. Some have a second, faster one
- * with at most 4: log, tanh, erf, erfc, sigmoid, silu, gelu. TG_ACCURACY_FAST
- * selects it for the operations of a callback, also in layers and losses;
+ * with at most 4: log, log2, log10, sin, cos, tan, atan, atan2, tanh, erf, erfc,
+ * sigmoid, silu, gelu. TG_ACCURACY_FAST selects it for the operations of a callback, also in layers and losses;
  * tg_tanh_fast and its kin select it for one operation. An operation keeps its
  * accuracy when it is differentiated or called by another function. Both
  * recipes have the same bits interpreted and compiled, for any number of

@@ -70,6 +70,12 @@
     X1(sigmoid_fast) \
     X1(silu_fast) \
     X1(gelu_fast) \
+    X1(log2_fast) \
+    X1(log10_fast) \
+    X1(sin_fast) \
+    X1(cos_fast) \
+    X1(tan_fast) \
+    X1(atan_fast) \
     X1(stop_gradient) /* x; gradients do not flow through it */ \
     X1(not)      /* bool: logical; integers: bitwise */ \
     X1(square)   /* x * x */ \
@@ -99,6 +105,7 @@
     X2(ge)       \
     X2(hypot)    /* sqrt(a*a + b*b) without overflow; float types */ \
     X2(atan2)    /* angle of the point (b, a); float types */ \
+    X2(atan2_fast) \
     X2(floordiv) /* a / b rounded down; integers: x/0 = -1, MIN/-1 = MIN */ \
     X2(floormod) /* a - b * floordiv(a, b): has the sign of b; see below */ \
     X2(fmod)     /* remainder with the sign of a; float types; see below */ \

@@ -116,10 +116,20 @@ RULE(hypot)
 }
 
 /* b / (a*a + b*b) and -a / (a*a + b*b) without overflow. */
-RULE(atan2)
+static bool atan2_rule(tgi_rule *rule)
 {
     tgi_ref a = A, b = B;
     tgi_ref r = nonzero_distance(rule, HYPOT(a, b));
     return ADD_GRADIENT(0, DIV(MUL(G, DIV(b, r)), r)) &&
            ADD_GRADIENT(1, NEG(DIV(MUL(G, DIV(a, r)), r)));
+}
+
+RULE(atan2)
+{
+    return atan2_rule(rule);
+}
+
+RULE(atan2_fast)
+{
+    return atan2_rule(rule);
 }

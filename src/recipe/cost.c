@@ -407,6 +407,11 @@ tgi_cost tgi_cost_of_op(int op, tg_dtype dtype, unsigned uniform,
     enum { BOUND = 3 };
     if (uniform && is_float(dtype) && (op == TGI_OP_MIN || op == TGI_OP_MAX))
         return tgi_cost_of_simple(BOUND);
+    /* And for unsigned integers, whose shift of AVX2 needs no test of the
+       count. */
+    if (op == TGI_OP_SHL && tgi_dtype_is((int)dtype, TGI_CLASS_UINT) &&
+        tgi_dtype_bytes((int)dtype) >= 4)
+        return tgi_cost_of_simple(1);
     if (!recipe || uniform) /* mostly short recipes */
         return count_recipe(recipe, uniform, width);
     _Atomic uint32_t *memo = &op_costs[op][dtype][width];

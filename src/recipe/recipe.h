@@ -9,7 +9,8 @@
  *     operators and no branches: a code generator executes the text to emit
  *     code;
  *   - primitives have preconditions (DIV by 0, shifts past the width): replace
- *     the offending operand first, then SELECT the result;
+ *     the offending operand first, then SELECT the result. A shift may be
+ *     written as an arm of the SELECT instead;
  *   - a row of op.def needs a recipe for each class it takes; kernel tables are
  *     generated from the rows, so a missing recipe does not compile.
  */
@@ -219,7 +220,7 @@ RECIPE_2(REM, a, b)
 RECIPE_2(SHL, a, b)
 {
     MASK fits = MASK_AND(LE(K(0), b), LT(b, K(WIDTH)));
-    return SELECT(fits, SHL(a, SELECT(fits, b, K(0))), K(0));
+    return SELECT(fits, SHL(a, b), K(0));
 }
 
 RECIPE_2(SHR, a, b)
@@ -270,13 +271,13 @@ RECIPE_2(REM, a, b)
 RECIPE_2(SHL, a, b)
 {
     MASK fits = LT(b, K(WIDTH));
-    return SELECT(fits, SHL(a, SELECT(fits, b, K(0))), K(0));
+    return SELECT(fits, SHL(a, b), K(0));
 }
 
 RECIPE_2(SHR, a, b)
 {
     MASK fits = LT(b, K(WIDTH));
-    return SELECT(fits, SHR(a, SELECT(fits, b, K(0))), K(0));
+    return SELECT(fits, SHR(a, b), K(0));
 }
 
 RECIPE_START(REDUCE_MAX)
@@ -329,19 +330,6 @@ RECIPE_1(TRUNC, x)
 RECIPE_1(SQRT, x)
 {
     return SQRT(x);
-}
-
-/*
- * A quotient with two roundings, and one Newton step that cancels the residual
- * x y² - 1; the rounding of x y contributes half its weight. For 0, Inf and NaN
- * the residual is NaN and the quotient is already correct.
- */
-RECIPE_1(RSQRT, x)
-{
-    VALUE y = DIV(K(1), SQRT(x));
-    VALUE residual = FMA(MUL(x, y), y, K(-1));
-    VALUE refined = FMA(MUL(y, K(-0.5)), residual, y);
-    return SELECT(EQ(residual, residual), refined, y);
 }
 
 RECIPE_2(DIV, a, b)

@@ -2,16 +2,16 @@
 /*
  * recipe_fast.h - the fast forms of ops that have one (FAST in op.def), for
  * functions of fast accuracy. The bound is 4 ulp. They save the operations that
- * the recipes of recipe_exp.h, recipe_log.h and recipe_erf.h spend on rounding
- * errors, and terms of polynomials. NaN, infinities, signs of zeros and
- * denormals are treated as there.
+ * the recipes of recipe_exp.h, recipe_log.h, recipe_arc.h and recipe_erf.h
+ * spend on rounding errors, and terms of polynomials. NaN, infinities, signs of
+ * zeros and denormals are treated as there. recipe_fast_trig.h has sin, cos and
+ * tan.
  *
  * Exponentials have no fast form: without the low part of log 2 the error would
- * exceed 4 ulp, and nothing else can be saved. Neither have sin and cos, where
- * the reduction of large arguments dominates.
+ * exceed 4 ulp, and nothing else can be saved.
  */
 
-/* -- Logarithm ------------------------------------------------------------- */
+/* -- Logarithms ------------------------------------------------------------ */
 
 /* f32: relative error of the polynomial 2^-23.6. f64: log(1 + f) is
    s (2 + z p(z)), without a separate exact f. */
@@ -27,7 +27,7 @@ RECIPE_1(LOG_FAST, x)
     p = FMA(f, p, K(-0x1.00051p-2));
     p = FMA(f, p, K(0x1.555626p-2));
     p = FMA(f, p, K(-0x1.fffffcp-2));
-    VALUE log = FMA(n, K(-LOG_2), FMA(MUL(f, f), p, f));
+    return FMA(n, K(-LOG_2), FMA(MUL(f, f), p, f));
 #else
     VALUE s = DIV(f, ADD(f, K(2)));
     VALUE z = MUL(s, s);
@@ -37,9 +37,115 @@ RECIPE_1(LOG_FAST, x)
     p = FMA(z, p, K(0x1.24924951f27bdp-2));
     p = FMA(z, p, K(0x1.999999997c5f8p-2));
     p = FMA(z, p, K(0x1.555555555556ep-1));
-    VALUE log = FMA(n, K(-LOG_2), MUL(s, FMA(z, p, K(2))));
+    return FMA(n, K(-LOG_2), MUL(s, FMA(z, p, K(2))));
 #endif
-    return USE(log_special_cases, x, log);
+}
+
+/* f p(f) - n; f32: relative error 2^-25.1. f64 as above, with 1 / log 2 in the
+   coefficients. */
+RECIPE_1(LOG2_FAST, x)
+{
+    VALUE n;
+    VALUE f = USE(log_split, x, &n);
+#if IS(F32)
+    VALUE p = FMA(f, K(0x1.01ba32p-3), K(-0x1.a78036p-3));
+    p = FMA(f, p, K(0x1.b94dfcp-3));
+    p = FMA(f, p, K(-0x1.e9809ep-3));
+    p = FMA(f, p, K(0x1.26dd48p-2));
+    p = FMA(f, p, K(-0x1.715b7ep-2));
+    p = FMA(f, p, K(0x1.ec7366p-2));
+    p = FMA(f, p, K(-0x1.715472p-1));
+    p = FMA(f, p, K(0x1.715476p0));
+    return FMA(f, p, NEG(n));
+#else
+    VALUE s = DIV(f, ADD(f, K(2)));
+    VALUE z = MUL(s, s);
+    VALUE p = FMA(z, K(0x1.b526814d7bfc1p-3), K(0x1.c47a08501cd1p-3));
+    p = FMA(z, p, K(0x1.0ca11ce694233p-2));
+    p = FMA(z, p, K(0x1.484afcfded1bdp-2));
+    p = FMA(z, p, K(0x1.a61762d1eed7ep-2));
+    p = FMA(z, p, K(0x1.2776c50ee740cp-1));
+    p = FMA(z, p, K(0x1.ec709dc3a0455p-1));
+    return FMA(s, FMA(z, p, K(0x1.71547652b82fep1)), NEG(n));
+#endif
+}
+
+/* f p(f) - n log10(2); f32: relative error 2^-24.4. */
+RECIPE_1(LOG10_FAST, x)
+{
+    VALUE n;
+    VALUE f = USE(log_split, x, &n);
+#if IS(F32)
+    VALUE p = FMA(f, K(0x1.29470cp-5), K(-0x1.fd18p-5));
+    p = FMA(f, p, K(0x1.0c01cp-4));
+    p = FMA(f, p, K(-0x1.26dcf2p-4));
+    p = FMA(f, p, K(0x1.62ce92p-4));
+    p = FMA(f, p, K(-0x1.bcbd76p-4));
+    p = FMA(f, p, K(0x1.287d4p-3));
+    p = FMA(f, p, K(-0x1.bcb7bp-3));
+    p = FMA(f, p, K(0x1.bcb7bp-2));
+    VALUE log = MUL(f, p);
+#else
+    VALUE s = DIV(f, ADD(f, K(2)));
+    VALUE z = MUL(s, s);
+    VALUE p = FMA(z, K(0x1.0738b2ce27b2p-4), K(0x1.106a4935a6048p-4));
+    p = FMA(z, p, K(0x1.43764a7c4cbf4p-4));
+    p = FMA(z, p, K(0x1.8b4dd74ea005dp-4));
+    p = FMA(z, p, K(0x1.fc3fa648401b8p-4));
+    p = FMA(z, p, K(0x1.63c627750e9cep-3));
+    p = FMA(z, p, K(0x1.287a7636f4394p-2));
+    VALUE log = MUL(s, FMA(z, p, K(0x1.bcb7b1526e50ep-1)));
+#endif
+    return FMA(n, K(-0x1.34413509f79ffp-2), log);
+}
+
+/* -- Arc tangent ----------------------------------------------------------- */
+
+/* base + atan(t), |t| <= 1. Relative error in f32: 2^-25.8. */
+PART(VALUE, arc_tangent_fast, VALUE base, VALUE t)
+{
+    VALUE z = MUL(t, t);
+#if IS(F32)
+    VALUE p = FMA(z, K(0x1.7eb194p-9), K(-0x1.0c1c24p-6));
+    p = FMA(z, p, K(0x1.61f14p-5));
+    p = FMA(z, p, K(-0x1.35519p-4));
+    p = FMA(z, p, K(0x1.b4dedep-4));
+    p = FMA(z, p, K(-0x1.230a96p-3));
+    p = FMA(z, p, K(0x1.9978ecp-3));
+    p = FMA(z, p, K(-0x1.5554dcp-2));
+#else
+    VALUE p = USE(arc_tangent_poly, z);
+#endif
+    return ADD(base, FMA(MUL(t, z), p, t));
+}
+
+RECIPE_1(ATAN_FAST, x)
+{
+    VALUE magnitude = FABS(x);
+    MASK large = LT(K(1), magnitude);
+    VALUE t = DIV(SELECT(large, K(-1), magnitude),
+                  SELECT(large, magnitude, K(1)));
+    VALUE base = SELECT(large, K(HALF_PI), K(0));
+    return USE(with_sign_of, USE(arc_tangent_fast, base, t), x);
+}
+
+/* As atan2. */
+RECIPE_2(ATAN2_FAST, y, x)
+{
+    VALUE width = FABS(x);
+    VALUE height = FABS(y);
+    MASK is_flat = LE(height, width);
+    MASK is_negative = SIGN_BIT(x);
+    VALUE numerator = SELECT(is_flat, height, NEG(x));
+    VALUE denominator = SELECT(is_flat, x, height);
+    VALUE flat = SELECT(is_negative, K(2 * HALF_PI), K(0));
+    VALUE base = SELECT(is_flat, flat, K(HALF_PI));
+    VALUE t = DIV(numerator, denominator);
+    /* Two zeros count as 0 / 1, two infinities as 1 / 1. */
+    RARELY_1(EQ(height, width), t,
+             VALUE one = SELECT(EQ(height, K(0)), K(0), K(1));
+             t = USE(with_sign_of, one, x););
+    return USE(with_sign_of, USE(arc_tangent_fast, base, t), y);
 }
 
 /* -- Hyperbolic tangent ---------------------------------------------------- */

@@ -80,30 +80,42 @@ PART(VALUE, log_poly, VALUE f, VALUE low)
 #endif
 }
 
-/* Results at 0, at infinity and outside the domain. */
-PART(VALUE, log_special_cases, VALUE x, VALUE log)
+/* The result at 0, at infinity and outside the domain, else 0. */
+PART(VALUE, log_limit, VALUE x)
 {
     VALUE outside = SELECT(EQ(x, K(0)), K(-INFINITY), K(NAN));
-    return SELECT(LT(K(0), x), SELECT(LT(x, K(INFINITY)), log, x), outside);
+    VALUE inside = SELECT(LT(x, K(INFINITY)), K(0), x);
+    return SELECT(LT(K(0), x), inside, outside);
 }
 
 /* -- Logarithms of x ------------------------------------------------------- */
 
-/* x = 2^-n (1 + f): returns f and n. Denormals are scaled first. */
+/* The same of a normal x, and n + from - NO_OCTAVES. f is finite for any bits
+   of x. */
+PART(VALUE, log_split_normal, VALUE x, VALUE from, VALUE *n)
+{
+    INTEGER octave = USE(octave, x, K(0x1.6a09e667f3bcdp0));
+    *n = USE(octaves, octave, from);
+    return SUB(FLOAT_OF(IADD(BITS_OF(x), octave)), K(1));
+}
+
+/* Factor of denormals that makes them normal, and its logarithm. */
+#undef LIFT
+#define LIFT (IS(F32) ? 0x1p23 : 0x1p52)
+
+/*
+ * x = 2^-n (1 + f): returns f and n. Denormals are scaled first. Where
+ * log_limit is not 0, n is its negative, so that the result becomes that limit
+ * without any further operation.
+ */
 PART(VALUE, log_split, VALUE x, VALUE *n)
 {
-#if IS(F32)
-    MASK denormal = LT(x, K(0x1p-126));
-    VALUE normal = SELECT(denormal, MUL(x, K(0x1p23)), x);
-    VALUE lifted = K(NO_OCTAVES + 23);
-#else
-    MASK denormal = LT(x, K(0x1p-1022));
-    VALUE normal = SELECT(denormal, MUL(x, K(0x1p52)), x);
-    VALUE lifted = K(NO_OCTAVES + 52);
-#endif
-    INTEGER octave = USE(octave, normal, K(0x1.6a09e667f3bcdp0));
-    *n = USE(octaves, octave, SELECT(denormal, lifted, K(NO_OCTAVES)));
-    return SUB(FLOAT_OF(IADD(BITS_OF(normal), octave)), K(1));
+    VALUE normal = x;
+    VALUE from = K(NO_OCTAVES);
+    RARELY_2(USE(is_outside, x, 1, FINITE), normal, from,
+             normal = MUL(x, K(LIFT));
+             from = SUB(K(NO_OCTAVES + MANTISSA), USE(log_limit, x)););
+    return USE(log_split_normal, normal, from, n);
 }
 
 #undef LOG_2
@@ -116,8 +128,7 @@ RECIPE_1(LOG, x)
 {
     VALUE n;
     VALUE f = USE(log_split, x, &n);
-    VALUE log = FMA(n, K(-LOG_2), USE(log_poly, f, f));
-    return USE(log_special_cases, x, log);
+    return FMA(n, K(-LOG_2), USE(log_poly, f, f));
 }
 
 /*
@@ -148,7 +159,7 @@ RECIPE_1(LOG2, x)
     VALUE unit_low_by_unit = MUL(f, K(0x1.0444d0e734faap-56));
     VALUE small = MUL(USE(log_poly, f, unit_low_by_unit), unit);
 #endif
-    return USE(log_special_cases, x, SUB(FMA(f, unit, small), n));
+    return SUB(FMA(f, unit, small), n);
 }
 
 /* log10(1 + f) = f unit + unit (f unit_low + …), where unit (1 + unit_low) =
@@ -166,12 +177,20 @@ RECIPE_1(LOG10, x)
     VALUE octave = K(-0x1.34413509f79ffp-2);
     VALUE octave_low = K(0x1.dc5b0a78f8364p-58);
 #endif
+    /* As log_split, but n is finite, because it occurs with both signs. */
+    VALUE normal = x;
+    VALUE from = K(NO_OCTAVES);
+    VALUE limit = K(0);
+    RARELY(USE(is_outside, x, 1, FINITE), normal, from, limit,
+           normal = MUL(x, K(LIFT));
+           from = K(NO_OCTAVES + MANTISSA);
+           limit = USE(log_limit, x););
     VALUE n;
-    VALUE f = USE(log_split, x, &n);
+    VALUE f = USE(log_split_normal, normal, from, &n);
     VALUE low = FMA(n, octave_low, MUL(f, unit_low));
     VALUE poly = USE(log_poly, f, low);
     VALUE log = FMA(n, octave, FMA(f, unit, MUL(poly, unit)));
-    return USE(log_special_cases, x, log);
+    return ADD(log, limit);
 }
 
 /* -- Logarithms of 1 + x --------------------------------------------------- */
@@ -198,10 +217,14 @@ RECIPE_1(LOG1P, x)
 {
     VALUE sum = ADD(x, K(1));
     INTEGER octave = USE(octave, sum, K(1.5));
-    VALUE n = USE(octaves, octave, K(NO_OCTAVES));
-    VALUE f = USE(log1p_split, x, octave, USE(octave_scale, octave));
-    VALUE log = FMA(n, K(-LOG_2), USE(log_poly, f, f));
-    return USE(log_special_cases, sum, log);
+    VALUE from = K(NO_OCTAVES);
+    VALUE bounded = x;
+    RARELY_2(USE(is_outside, sum, 1, FINITE), from, bounded,
+             from = SUB(from, USE(log_limit, sum));
+             bounded = K(0););
+    VALUE n = USE(octaves, octave, from);
+    VALUE f = USE(log1p_split, bounded, octave, USE(octave_scale, octave));
+    return FMA(n, K(-LOG_2), USE(log_poly, f, f));
 }
 
 /*

@@ -10,3 +10,4 @@
 #include "recipe/recipe_arc.h"
 #include "recipe/recipe_erf.h"
 #include "recipe/recipe_fast.h"
+#include "recipe/recipe_fast_trig.h"

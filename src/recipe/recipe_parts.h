@@ -7,6 +7,22 @@
  * that x + x_low is more accurate than x.
  */
 
+/* RARELY, which sets one or two variables. */
+#undef RARELY_1
+#undef RARELY_2
+#define RARELY_2(mask, a, b, ...) \
+    do { \
+        VALUE unused_ = a; \
+        RARELY(mask, a, b, unused_, __VA_ARGS__); \
+        (void)unused_; \
+    } while (0)
+#define RARELY_1(mask, a, ...) \
+    do { \
+        VALUE second_ = a; \
+        RARELY_2(mask, a, second_, __VA_ARGS__); \
+        (void)second_; \
+    } while (0)
+
 /* pi/2 and its low part. */
 #undef HALF_PI
 #undef HALF_PI_LOW
@@ -33,6 +49,23 @@ PART(VALUE, with_sign_of, VALUE magnitude, VALUE sign)
 #define MANTISSA 52
 #define BIAS 1023
 #endif
+
+/*
+ * True unless 2^(lowest - BIAS) <= x < 2^(end - BIAS), where the end FINITE is
+ * infinity; true for NaN. The bits of such an x are moved to the smallest
+ * signed integers, because AVX2 compares as signed.
+ */
+#undef FINITE
+#undef SMALLEST_INTEGER
+#define FINITE (2 * BIAS + 1)
+#define SMALLEST_INTEGER (UINT64_C(1) << (WIDTH - 1))
+PART(MASK, is_outside, VALUE x, int lowest, int end)
+{
+    const uint64_t first = (uint64_t)lowest << MANTISSA;
+    const uint64_t n = (uint64_t)(end - lowest) << MANTISSA;
+    INTEGER moved = IADD(BITS_OF(x), KI(SMALLEST_INTEGER - first));
+    return ILT(KI(SMALLEST_INTEGER + n - 1), moved);
+}
 
 /* 2^n from a biased exponent; the bit above the exponent is the sign, higher
    bits are ignored. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recipe_pow.h - recipes of powers and roots: pow, cbrt, hypot. Follows
+ * recipe_pow.h - recipes of powers and roots: pow, rsqrt, cbrt, hypot. Follows
  * recipe_log.h, whose log_split pow uses.
  */
 
@@ -86,9 +86,7 @@ RECIPE_2(POW, a, b)
 #endif
     VALUE base = FABS(a);
     VALUE log_low;
-    VALUE log = USE(log_double, base, &log_low);
-    log = SELECT(LT(base, K(INFINITY)), log, base);
-    log = SELECT(EQ(base, K(0)), K(-INFINITY), log);
+    VALUE log = USE(log_double, base, &log_low); /* of 0, Inf, NaN, too */
 
     VALUE x = MUL(b, log);
     VALUE x_low = FMA(b, log_low, FMA(b, log, NEG(x)));
@@ -118,6 +116,47 @@ RECIPE_2(POW, a, b)
 
 /* -- Roots ----------------------------------------------------------------- */
 
+/* A quotient with two roundings, and a Newton step. For 0, Inf and NaN the
+   step gives NaN. */
+PART(VALUE, rsqrt_by_division, VALUE x)
+{
+    VALUE y = DIV(K(1), SQRT(x));
+    VALUE residual = FMA(MUL(x, y), y, K(-1));
+    VALUE refined = FMA(MUL(y, K(-0.5)), residual, y);
+    return SELECT(EQ(refined, refined), refined, y);
+}
+
+/*
+ * y from the halved bits of x and a linear function of x y² (error 2^-10.6), in
+ * f64 then a step of third order, each y + y e (1/2 + 3/8 e), e = 1 - x y². In
+ * the last step y has only half of its bits, so that y² is exact; hence x must
+ * not be huge. This takes less time than a division and a square root, which
+ * denormals and huge x have.
+ */
+RECIPE_1(RSQRT, x)
+{
+#if IS(F32)
+    INTEGER line = KI(0x5f1e8000);
+    INTEGER half = KI(0xfffff000);
+#else
+    INTEGER line = KI(0x5fe3d00000000000);
+    INTEGER half = KI(0xfffffffff8000000);
+#endif
+    VALUE y = FLOAT_OF(ISUB(line, ISHR(BITS_OF(x), KI(1))));
+    VALUE product = MUL(MUL(x, y), y);
+    y = MUL(y, FMA(product, K(-0x1.70fb9ap-1), K(0x1.b1f3b8p0)));
+#if IS(F64)
+    VALUE residual = FMA(NEG(MUL(x, y)), y, K(1));
+    y = FMA(MUL(y, residual), FMA(residual, K(0.375), K(0.5)), y);
+#endif
+    y = FLOAT_OF(IAND(BITS_OF(y), half));
+    VALUE error = FMA(NEG(x), MUL(y, y), K(1));
+    y = FMA(MUL(y, error), FMA(error, K(0.375), K(0.5)), y);
+    RARELY_1(USE(is_outside, x, 1, 2 * BIAS - 2), y,
+             y = USE(rsqrt_by_division, x););
+    return y;
+}
+
 /*
  * y = |x|^(-1/3) from a linear function of the bits (error 3.4 %) and a
  * polynomial in 1 - |x| y³ (fpminimax, error 2^-18); then the root c = |x| y²
@@ -127,17 +166,21 @@ RECIPE_2(POW, a, b)
 RECIPE_1(CBRT, x)
 {
     VALUE a = FABS(x);
+    VALUE scaled = a;
+    VALUE unscale = K(1);
 #if IS(F32)
-    MASK small = LT(a, K(0x1p-100));
-    VALUE scaled = SELECT(small, MUL(a, K(0x1p48)), a);
-    VALUE unscale = SELECT(small, K(0x1p-16), K(1));
+    RARELY_2(USE(is_outside, a, BIAS - 100, FINITE), scaled, unscale,
+             MASK finite = LT(a, K(INFINITY));
+             scaled = SELECT(finite, MUL(a, K(0x1p48)), K(1));
+             unscale = SELECT(finite, K(0x1p-16), a););
     VALUE line = FMA(TO_FLOAT(BITS_OF(scaled)), K(-1.0 / 3), K(0x54a23000));
     VALUE y = FLOAT_OF(TO_INT(line));
 #else
     /* Uses the upper 44 bits, as the low bits of a large float. */
-    MASK small = LT(a, K(0x1p-900));
-    VALUE scaled = SELECT(small, MUL(a, K(0x1p180)), a);
-    VALUE unscale = SELECT(small, K(0x1p-60), K(1));
+    RARELY_2(USE(is_outside, a, BIAS - 900, FINITE), scaled, unscale,
+             MASK finite = LT(a, K(INFINITY));
+             scaled = SELECT(finite, MUL(a, K(0x1p180)), K(1));
+             unscale = SELECT(finite, K(0x1p-60), a););
     INTEGER end = ISHR(BITS_OF(scaled), KI(20));
     VALUE line = FMA(FLOAT_OF(IOR(end, KI(0x4330000000000000))),
                      K(-1.0 / 3), K(0x1p54 / 3 + 1363.93376 * 0x1p32));
@@ -155,7 +198,7 @@ RECIPE_1(CBRT, x)
     VALUE root = MUL(scaled, square);
     VALUE residual = FMA(NEG(MUL(root, root)), root, scaled);
     root = MUL(FMA(residual, MUL(square, K(1.0 / 3)), root), unscale);
-    return USE(with_sign_of, SELECT(LT(a, K(INFINITY)), root, a), x);
+    return USE(with_sign_of, root, x);
 }
 
 /*

@@ -50,7 +50,8 @@
  *
  * RARELY(mask, a, b, c, statements) runs the statements where the mask is true,
  * which set the variables a, b and c. Vectors without such a lane skip them.
- * They contain no other RARELY.
+ * They contain no other RARELY. RARELY_1 and RARELY_2 set one or two variables
+ * (recipe_parts.h).
  */
 #ifndef TGI_SCALAR_H
 #define TGI_SCALAR_H

@@ -31,7 +31,15 @@ static void all_functions(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;
     const tg_value x = in[0];
-    tg_value sum = tg_log(tg_add(tg_mul(x, x), 1));
+    const tg_value square = tg_mul(x, x);
+    tg_value sum = tg_log(tg_add(square, 1));
+    sum = tg_add(tg_log2(tg_add(square, 0.1)), sum);
+    sum = tg_add(tg_log10(tg_add(tg_mul(square, 1e-40), 1e-44)), sum);
+    sum = tg_add(tg_sin(tg_mul(x, 1e5)), sum); /* also of large angles */
+    sum = tg_add(tg_cos(tg_mul(x, 1e5)), sum);
+    sum = tg_add(tg_tan(tg_mul(x, 1e5)), sum);
+    sum = tg_add(tg_atan(x), sum);
+    sum = tg_add(tg_atan2(x, tg_floor(x)), sum);
     sum = tg_add(tg_tanh(x), sum);
     sum = tg_add(tg_erf(x), sum);
     sum = tg_add(tg_erfc(x), sum);

@@ -259,11 +259,29 @@ int assembly_count(const assembly *a, const assembly_loop *loop,
     return n;
 }
 
+/* The comparison before the last jump to the head of a loop, or NULL. Vector
+   instructions between them keep the flags; rare code may follow the jump. */
+static const assembly_line *last_comparison(const assembly *a,
+                                            const assembly_loop *loop)
+{
+    int i = loop->last;
+    while (i > 0 && !(loop->has[i] && !a->lines[i].is_label &&
+                      a->lines[i].target == loop->head))
+        i--;
+    for (i--; i >= 0 && !a->lines[i].is_label; i--)
+        if (begins(a->lines[i].name, "cmp"))
+            return &a->lines[i];
+        else if (a->lines[i].name[0] != 'v')
+            return NULL;
+    return NULL;
+}
+
 int assembly_step(const assembly *a, const assembly_loop *loop)
 {
-    const assembly_line *comparison = &a->lines[loop->last - 1];
-    const char *counter = strrchr(comparison->operands, '%');
-    if (!begins(comparison->name, "cmp") || !counter)
+    const assembly_line *comparison = last_comparison(a, loop);
+    const char *counter =
+        comparison ? strrchr(comparison->operands, '%') : NULL;
+    if (!counter)
         return 0;
     for (int i = loop->last - 1; i >= 0; i--) {
         const assembly_line *line = &a->lines[i];

@@ -289,7 +289,8 @@ FUNCTIONS = {
     "silu": (-6, 6, lambda x: x / (1 + math.exp(-x))),
     "softplus": (-6, 6, lambda x: math.log1p(math.exp(x))),
     "gelu": (-4, 4, lambda x: x / 2 * math.erfc(-x / math.sqrt(2)))}
-FUNCTIONS_2 = {"hypot": math.hypot, "atan2": math.atan2}
+FUNCTIONS_2 = {"hypot": math.hypot, "atan2": math.atan2,
+               "atan2_fast": math.atan2}
 
 
 def functions_of(dtype, draw):
@@ -297,9 +298,11 @@ def functions_of(dtype, draw):
         x = rounded(dtype, draw.uniform(low, high, 40))
         out = rounded(dtype, np.array([function(float(v)) for v in wide(x)]))
         case(name, [x], out, "ulp4")
-        if name in ("log", "erf", "erfc", "silu", "gelu"):
+        if name in ("log", "log2", "log10", "sin", "cos", "tan", "atan", "erf",
+                    "erfc", "silu", "gelu"):
             case(name + "_fast", [x], out, "ulp4")
-    for name, function in (("tanh", math.tanh),
+    for name, function in (("sin", math.sin), ("cos", math.cos),
+                           ("tanh", math.tanh),
                            ("sigmoid", lambda v: 1 / (1 + math.exp(-v)))):
         x = rounded(dtype, draw.uniform(-4, 4, 40))
         case(name + "_fast", [x], rounded(dtype, np.array(

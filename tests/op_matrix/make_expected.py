@@ -92,7 +92,8 @@ MATH = {
     "softplus": lambda x: np.logaddexp(x, 0),
 }
 MATH.update({name + "_fast": MATH[name] for name in (
-    "log", "tanh", "erf", "erfc", "sigmoid", "silu", "gelu")})
+    "log", "log2", "log10", "sin", "cos", "tan", "atan", "tanh", "erf", "erfc",
+    "sigmoid", "silu", "gelu")})
 
 
 def each(dtype, rule, *operands):
@@ -183,8 +184,9 @@ def binary():
             case("pow", [a, b], np.power(*wide).astype(TYPES[dtype]), "ulp4")
             case("hypot", [a, b], np.hypot(*wide).astype(TYPES[dtype]),
                  "ulp4")
-            case("atan2", [a, b], np.arctan2(*wide).astype(TYPES[dtype]),
-                 "ulp4")
+            for name in "atan2", "atan2_fast":
+                case(name, [a, b], np.arctan2(*wide).astype(TYPES[dtype]),
+                     "ulp4")
             if is_edges: # ordinary powers
                 base = np.exp(random.uniform(-3, 3, 20)).astype(TYPES[dtype])
                 power = random.uniform(-9, 9, 20).astype(TYPES[dtype])

@@ -65,9 +65,9 @@ static uint32_t n_primitives(const recording *r)
 
 Test(cost, the_count_of_a_recipe_is_that_of_its_primitives)
 {
-    static const int ops[] = {TGI_OP_EXP,  TGI_OP_LOG,   TGI_OP_TANH,
-                              TGI_OP_ERF,  TGI_OP_RSQRT, TGI_OP_SIGMOID,
-                              TGI_OP_ATAN, TGI_OP_SIGN,  TGI_OP_DIV};
+    static const int ops[] = {TGI_OP_EXP,  TGI_OP_SOFTPLUS, TGI_OP_TANH,
+                              TGI_OP_ERF,  TGI_OP_SIGMOID,  TGI_OP_ATAN,
+                              TGI_OP_SIGN, TGI_OP_DIV};
     static recording r;
     for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++) {
         cr_assert(recording_of_op(&r, ops[i], TG_F32), "%s", r.fault);
@@ -85,6 +85,21 @@ Test(cost, scaling_by_a_power_of_2_is_one_instruction_of_avx_512_only)
             cost_of(TGI_OP_EXP, (tg_dtype)dtype).instructions,
             5 + tgi_cost_of_op(TGI_OP_EXP, (tg_dtype)dtype, 0, TGI_COST_512)
                     .instructions);
+}
+
+/* Rare code has a size, but takes no time. */
+static bool has_rare_code(int op)
+{
+    static const int ops[] = {
+        TGI_OP_SIN,       TGI_OP_COS,      TGI_OP_TAN,      TGI_OP_SIN_FAST,
+        TGI_OP_COS_FAST,  TGI_OP_TAN_FAST, TGI_OP_LOG,      TGI_OP_LOG_FAST,
+        TGI_OP_LOG2,      TGI_OP_LOG10,    TGI_OP_LOG2_FAST, TGI_OP_LOG10_FAST,
+        TGI_OP_LOG1P,     TGI_OP_POW,      TGI_OP_RSQRT,    TGI_OP_CBRT,
+        TGI_OP_ATAN2_FAST};
+    for (size_t i = 0; i < sizeof(ops) / sizeof(*ops); i++)
+        if (ops[i] == op)
+            return true;
+    return false;
 }
 
 Test(cost, every_recipe_has_a_cost_and_keeps_it)
@@ -108,8 +123,7 @@ Test(cost, every_recipe_has_a_cost_and_keeps_it)
                                tgi_dtype_is(dtype, TGI_CLASS_UINT)),
                           "%s %s", tgi_op_table[op].name,
                           tg_dtype_name((tg_dtype)dtype));
-                /* Rare code has a size, but takes no time. */
-                if (op != TGI_OP_SIN && op != TGI_OP_COS && op != TGI_OP_TAN)
+                if (!has_rare_code(op))
                     cr_expect_geq(first.half_cycles, first.instructions);
             }
         }
@@ -138,9 +152,9 @@ Test(cost, divisions_and_roots_take_longer_than_their_instruction)
 Test(cost, uniform_operands_are_computed_before_the_loop)
 {
     /* The range of the count is tested for every element, or once. */
-    cr_expect_eq(count(TGI_OP_SHL, TG_I32), 6);
+    cr_expect_eq(count(TGI_OP_SHR, TG_I32), 5);
     cr_expect_eq(
-        tgi_cost_of_op(TGI_OP_SHL, TG_I32, 2, TGI_COST_256).instructions, 1);
+        tgi_cost_of_op(TGI_OP_SHR, TG_I32, 2, TGI_COST_256).instructions, 1);
     cr_expect_eq(
         tgi_cost_of_op(TGI_OP_ADD, TG_F32, 2, TGI_COST_256).instructions, 1);
     cr_expect_eq(
@@ -169,10 +183,10 @@ Test(cost, a_node_with_a_broadcast_scalar_has_a_uniform_operand)
     const tgi_ref all = tgi_build_broadcast(&w.b, n, 1, (const tgi_dim[]){100});
     const tgi_ref is_less = tgi_build_2(&w.b, TGI_OP_LT, x, y);
     const tgi_ref chosen = tgi_build_3(&w.b, TGI_OP_SELECT, is_less, x, y);
-    const tgi_ref by_row = tgi_build_2(&w.b, TGI_OP_SHL, x, y);
-    const tgi_ref by_number = tgi_build_2(&w.b, TGI_OP_SHL, x, all);
+    const tgi_ref by_row = tgi_build_2(&w.b, TGI_OP_SHR, x, y);
+    const tgi_ref by_number = tgi_build_2(&w.b, TGI_OP_SHR, x, all);
     cr_assert(by_row && by_number && chosen);
-    cr_expect_eq(tgi_cost_of_node(g, by_row).instructions, 6);
+    cr_expect_eq(tgi_cost_of_node(g, by_row).instructions, 5);
     cr_expect_eq(tgi_cost_of_node(g, by_number).instructions, 1);
     cr_expect_eq(tgi_cost_of_node(g, chosen).instructions, 1);
     cr_expect_eq(tgi_cost_of_node(g, x).instructions, 0);

@@ -189,6 +189,8 @@ static inline const schedule_case *schedule_cases(size_t *out_n)
                       F32(3, 3, 1, 40)),
         SCHEDULE_CASE("few_filters", padded_conv, NO_SYMBOLS,
                       F32(2, 30, 72, 40), F32(3, 3, 40, 3)),
+        SCHEDULE_CASE("few_pixels", padded_conv, NO_SYMBOLS,
+                      F32(1, 7, 7, 256), F32(3, 3, 256, 256)),
     };
     *out_n = sizeof(all) / sizeof(all[0]);
     memcpy(cases, all, sizeof(all));

@@ -11,7 +11,11 @@ enum {
     /* Rows of a work item, at most: the loads of B then hide behind their
        multiply-adds. Measured on Zen 5, 7 x 7 pixels, 512 to 512 channels, 3 x
        3: 7 rows and micro-kernels of 4x64 1.46 ms, 49 rows and 7x32 1.24. */
-    MAX_ROWS = 112
+    MAX_ROWS = 112,
+    /* Registers of a row of B, a line each, that micro-kernels prefetch. There,
+       two lines per step: 1.21 ms, with prefetches 1.08. Four lines, 14 x 14
+       pixels and 256 channels by 5x64: 0.97, with prefetches 1.03. */
+    MAX_PREFETCHED_REGISTERS = 2
 };
 
 /* The axis of the matrices. */
@@ -103,4 +107,7 @@ void tgi_schedule_choose_matrices(const tgi_scheduler *r, tgi_schedule *s)
         return;
     s->matmul.item_matrices = n;
     s->matmul.n_panels = n_panels > 1 ? n_panels : 0;
+    s->matmul.prefetches_panels =
+        tgi_schedule_operand(s, TGI_OPERAND_B)->panel_width &&
+        tgi_schedule_nr_registers(s, s->matmul.nr) <= MAX_PREFETCHED_REGISTERS;
 }

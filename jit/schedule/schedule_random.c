@@ -368,6 +368,7 @@ static void draw_matmul_options(variation *v)
     m->packs_for_function |= flip(v);
     m->packs_masked_for_function |= flip(v);
     m->has_few_rows = flip(v);
+    m->prefetches_panels = flip(v);
     m->looks_ahead =
         v->s->loops->accesses.data[m->a_access].index && flip(v);
     if (flip(v))

@@ -81,6 +81,7 @@ libtgjit_core_la_SOURCES += \
 	jit/schedule/choose_interchange.c \
 	jit/schedule/choose_lanes.c \
 	jit/schedule/choose_matmul.c \
+	jit/schedule/choose_matrices.c \
 	jit/schedule/choose_micro_kernel.c \
 	jit/schedule/choose_row_order.c \
 	jit/schedule/choose_stores.c \

@@ -900,6 +900,7 @@ EXTRA_DIST += \
 	tests/golden/schedule/chain.txt \
 	tests/golden/schedule/depthwise.txt \
 	tests/golden/schedule/few_filters.txt \
+	tests/golden/schedule/few_pixels.txt \
 	tests/golden/schedule/layer_norm.txt \
 	tests/golden/schedule/matmul.txt \
 	tests/golden/schedule/max_columns.txt \

@@ -144,6 +144,8 @@ static void put_matmul(tgi_strbuf *key, const tgi_matmul_schedule *m)
     put(key, m->nr);
     put(key, (uint64_t)m->item_rows);
     put(key, m->n_panels);
+    put(key, (uint64_t)m->item_matrices);
+    put(key, m->prefetches_panels);
     put(key, m->packs_b);
     put(key, m->transposes_b);
     put(key, m->epilogue_in_registers);

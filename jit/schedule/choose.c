@@ -113,6 +113,8 @@ static void choose_items(tgi_schedule *s)
         s->item_extent[s->vector_axis] = item_columns(s);
     if (s->matmul.mr)
         s->item_extent[s->matmul.row_axis] = s->matmul.item_rows;
+    if (s->matmul.item_matrices > 1)
+        s->item_extent[s->matmul.row_axis - 1] = s->matmul.item_matrices;
 }
 
 /* -- Kernels --------------------------------------------------------------- */

@@ -110,6 +110,17 @@ tg_status tgi_schedule_choose_matmul(const tgi_scheduler *r, tgi_schedule *s,
 /* The access of an operand's load. */
 const tgi_access *tgi_schedule_operand(const tgi_schedule *s, uint8_t operand);
 
+/* Rows of C, n_panels vectors wide, that fit the stack: an eighth of L2. */
+int64_t tgi_schedule_max_c_rows(const tgi_scheduler *r, const tgi_schedule *s,
+                                unsigned n_panels);
+
+/* Lets a work item have several matrices, if its rows and panels are chosen;
+   may reduce the panels. */
+void tgi_schedule_choose_matrices(const tgi_scheduler *r, tgi_schedule *s);
+
+/* Work items above this number need not divide evenly among threads. */
+enum { TGI_ENOUGH_ITEMS = 16 };
+
 /* True if work items of `rows` x `columns` are enough for several threads. */
 bool tgi_schedule_has_enough_items(const tgi_schedule *s, int64_t rows,
                                    unsigned columns);

@@ -382,6 +382,8 @@ static void add_column_loops(const tgi_scheduler *r, tgi_schedule *s,
     if (s->matmul.mr) {
         if (has_blocks)
             add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
+        if (s->matmul.item_matrices > 1)
+            add_loop(&phase->nest, TGI_LOOP_SERIAL, s->matmul.row_axis - 1, 1);
         add_loop(&phase->nest, TGI_LOOP_SERIAL, s->matmul.row_axis,
                  s->matmul.mr);
         add_loop(&phase->nest, is_unrolled ? TGI_LOOP_UNROLL : TGI_LOOP_SERIAL,

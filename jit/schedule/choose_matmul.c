@@ -14,7 +14,6 @@ enum {
     MIN_MICRO_KERNELS = 4,
     MAX_MICRO_KERNELS = 64,
     ROW_PARTIALS_BYTES = 64 << 10,
-    ENOUGH_ITEMS = 16, /* exact numbers above do not matter */
     ASSUMED_K = 1024,  /* if the extent is unknown */
     /* Packing of B: bytes that need none; rows, in micro-kernels, from which it
        pays, and from which it pays for rows of B that collide in L1. */
@@ -166,12 +165,13 @@ static int64_t round_up(int64_t n, int64_t step)
 }
 
 /* The number of work items of `rows` x `columns`, counting known extents only;
-   exact only below ENOUGH_ITEMS. */
+   exact only below TGI_ENOUGH_ITEMS. */
 static int64_t count_items(const tgi_schedule *s, int64_t rows,
                            unsigned columns)
 {
     int64_t items = 1;
-    for (int axis = 0; axis <= s->vector_axis && items < ENOUGH_ITEMS; axis++) {
+    for (int axis = 0; axis <= s->vector_axis && items < TGI_ENOUGH_ITEMS;
+         axis++) {
         const tgi_dim extent = s->loops->extent[axis];
         const int64_t piece = axis == s->vector_axis       ? columns
                               : axis == s->matmul.row_axis ? rows
@@ -211,7 +211,7 @@ static int64_t balance_rows(const tgi_schedule *s, int64_t m, int64_t max)
         blocks = 1;
     while (s->matmul.reduces_rows && !s->matmul.reduces_columns &&
            matrices * blocks % TGI_MIN_SHARED_ITEMS &&
-           matrices * blocks < ENOUGH_ITEMS)
+           matrices * blocks < TGI_ENOUGH_ITEMS)
         blocks++;
     const int64_t rows = round_up((m + blocks - 1) / blocks, s->matmul.mr);
     return blocks == 1 || s->matmul.reduces_rows ? rows : even_rows(s, m, rows);
@@ -226,12 +226,10 @@ static int64_t c_row_bytes(const tgi_schedule *s, unsigned n_panels)
            tgi_schedule_row_epilogue_bytes(s);
 }
 
-/* Rows of C that fit the stack: an eighth of L2, the rows of A and B beside
-   them take three times as much. */
-static int64_t max_c_rows(const tgi_scheduler *r, const tgi_schedule *s,
-                          unsigned n_panels)
+int64_t tgi_schedule_max_c_rows(const tgi_scheduler *r, const tgi_schedule *s,
+                                unsigned n_panels)
 {
-    enum { OTHER_BYTES = 4 << 10 };
+    enum { OTHER_BYTES = 4 << 10 }; /* rows of A and B take three times C */
     int64_t bytes = r->target->l2_bytes / 8 - OTHER_BYTES;
     if (bytes > MAX_C_BYTES)
         bytes = MAX_C_BYTES;
@@ -253,7 +251,7 @@ static int64_t choose_item_rows(const tgi_scheduler *r, const tgi_schedule *s)
         tgi_dtype_bytes(tgi_schedule_matmul_reduction(s)->dtype);
     int64_t rows = r->target->l2_bytes / 2 / row_bytes / tile * tile;
     if (rows < MIN_MICRO_KERNELS * tile)
-        rows = max_c_rows(r, s, 1) / tile * tile;
+        rows = tgi_schedule_max_c_rows(r, s, 1) / tile * tile;
     if (r->hints->values[TGI_HINT_ITEM_ROWS])
         rows = r->hints->values[TGI_HINT_ITEM_ROWS] * tile;
     if (rows > MAX_MICRO_KERNELS * tile)
@@ -365,7 +363,7 @@ static int64_t panels_item_rows(const tgi_scheduler *r, const tgi_schedule *s,
 {
     const int64_t tile = s->matmul.mr;
     const tgi_dim m = s->loops->extent[s->matmul.row_axis];
-    const int64_t max = max_c_rows(r, s, n_panels) / tile * tile;
+    const int64_t max = tgi_schedule_max_c_rows(r, s, n_panels) / tile * tile;
     if (!tgi_dim_is_known(m))
         return max;
     return balance_rows(s, m, max);
@@ -375,10 +373,10 @@ static int64_t panels_item_rows(const tgi_scheduler *r, const tgi_schedule *s,
 static bool are_too_many_panels(const tgi_scheduler *r, const tgi_schedule *s,
                                 unsigned n_panels)
 {
-    if (max_c_rows(r, s, n_panels) < s->matmul.mr)
+    if (tgi_schedule_max_c_rows(r, s, n_panels) < s->matmul.mr)
         return true;
     const int64_t rows = panels_item_rows(r, s, n_panels);
-    if (rows > max_c_rows(r, s, n_panels))
+    if (rows > tgi_schedule_max_c_rows(r, s, n_panels))
         return true;
     return tgi_dim_is_known(s->loops->extent[s->vector_axis]) &&
            !s->matmul.reduces_rows &&
@@ -550,6 +548,7 @@ tg_status tgi_schedule_choose_matmul(const tgi_scheduler *r, tgi_schedule *s,
     s->matmul.packs_b = should_pack(r, s);
     if (can_have_panels(s))
         choose_panels(r, s);
+    tgi_schedule_choose_matrices(r, s);
     describe_micro_kernel(r, s);
     *out_lanes = s->matmul.nr;
     return TG_OK;

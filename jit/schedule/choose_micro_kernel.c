@@ -177,6 +177,16 @@ static bool is_wide_enough(const tgi_scheduler *r, const tgi_schedule *s,
            !tgi_schedule_has_enough_items(s, m, 2 * nr);
 }
 
+/* Rows by which heights of micro-kernels are compared: all, if they are so few
+   that the heights of two micro-kernels differ (4 and 3 for 7 rows). */
+static int64_t row_period(const tgi_schedule *s, unsigned mr)
+{
+    const tgi_dim m = s->loops->extent[s->matmul.row_axis];
+    return tgi_dim_is_known(m) && m > 0 && m < MIN_EQUAL_TILES * (int64_t)mr
+               ? m
+               : mr;
+}
+
 /*
  * Sets mr x nr to maximise the FMAs per load: each step of k loads mr elements
  * of A and a row of B, for mr FMAs per register of that row.
@@ -190,14 +200,16 @@ void tgi_schedule_choose_micro_kernel(const tgi_scheduler *r, tgi_schedule *s)
     const unsigned max = hinted_height   ? hinted_height
                          : prefetches(s) ? MAX_PREFETCH_MR
                                          : MAX_MR;
-    unsigned best_fmas = 0, best_loads = 1;
+    int64_t best_fmas = 0, best_loads = 1;
     for (unsigned bytes = MIN_NR_BYTES; bytes <= MAX_NR_BYTES; bytes *= 2) {
         if (hinted_width && bytes != hinted_width * MIN_NR_BYTES)
             continue;
         const unsigned nr = limit_nr(s, bytes);
         const unsigned mr = choose_mr(r, s, nr, max);
         const unsigned width = tgi_schedule_nr_registers(s, nr);
-        const unsigned fmas = mr * width, loads = mr + width;
+        const int64_t rows = row_period(s, mr);
+        const int64_t fmas = rows * width;
+        const int64_t loads = rows + (rows + mr - 1) / mr * width;
         if (best_fmas &&
             100 * fmas * best_loads <= MIN_GAIN * best_fmas * loads)
             continue;

@@ -152,6 +152,11 @@ typedef struct tgi_matmul_schedule {
     int row_axis;         /* outer axis of the rows */
     int64_t item_rows;    /* rows of a work item */
     unsigned n_panels;    /* vectors of columns of a work item, if > 1 */
+    /* Points of the axis before the rows in a work item, if > 1: matrices with
+       the same B, whose k-blocks serve all of them. */
+    int64_t item_matrices;
+    /* The micro-kernel function prefetches packed panels of B. */
+    bool prefetches_panels;
     bool packs_b;         /* packs a k-block of B before using it … */
     bool transposes_b;    /* … and transposes it */
     bool reduces_rows;    /* row epilogue: a work item has all columns */

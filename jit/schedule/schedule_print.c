@@ -238,6 +238,9 @@ static void print_matmul(const tgi_schedule *s, tgi_strbuf *out)
     tgi_strbuf_addf(out, "; k-blocks of %d", TGI_BLOCK_ROWS);
     if (m->n_panels > 1)
         tgi_strbuf_addf(out, "; %u panels", m->n_panels);
+    if (m->item_matrices > 1)
+        tgi_strbuf_addf(out, "; %lld matrices", (long long)m->item_matrices);
+    tgi_strbuf_add(out, m->prefetches_panels ? "; prefetches panels" : "");
     if (m->packs_b)
         tgi_strbuf_add(out, m->transposes_b ? "; packs and transposes B"
                                             : "; packs B");

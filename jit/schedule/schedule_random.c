@@ -302,6 +302,8 @@ static void draw_column_phase(variation *v, tgi_phase_schedule *phase,
         add_loop(phase, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
     if (s->matmul.mr) {
         phase->accumulators.n_vectors = s->matmul.mr;
+        if (s->matmul.item_matrices > 1)
+            add_loop(phase, TGI_LOOP_SERIAL, s->matmul.row_axis - 1, 1);
         add_loop(phase, TGI_LOOP_SERIAL, s->matmul.row_axis, s->matmul.mr);
         add_loop(phase,
                  flip(v) && has_small_extent(s, s->inner) ? TGI_LOOP_UNROLL
@@ -387,6 +389,7 @@ static void draw_matmul_options(variation *v)
     m->packs_for_function |= flip(v);
     m->packs_masked_for_function |= flip(v);
     m->has_few_rows = flip(v);
+    m->prefetches_panels = flip(v);
     m->looks_ahead =
         v->s->loops->accesses.data[m->a_access].index && flip(v);
     if (flip(v))
@@ -394,6 +397,22 @@ static void draw_matmul_options(variation *v)
     m->n_panels = flip(v) ? 1 + draw(v, 6) : 0;
     if (m->n_panels > 1)
         m->packs_b = false;
+}
+
+/* Matrices of a work item, where their loop is legal. */
+static void draw_matrices(variation *v)
+{
+    tgi_schedule *s = v->s;
+    tgi_matmul_schedule *m = &s->matmul;
+    if (m->item_matrices <= 1 &&
+        (m->row_axis <= 0 || s->loops->reductions.data[0].is_split ||
+         s->loops->accesses.data[m->b_access]
+             .stride[m->row_axis - 1]
+             .distance))
+        return;
+    m->item_matrices = flip(v) ? 1 + draw(v, 5) : 0;
+    s->item_extent[m->row_axis - 1] =
+        m->item_matrices > 1 ? m->item_matrices : 1;
 }
 
 static void vary_matmul(variation *v)
@@ -404,6 +423,8 @@ static void vary_matmul(variation *v)
         return;
     if (draw(v, 8) == 0) { /* columns that are reduced one by one */
         s->item_extent[m->row_axis] = 1;
+        if (m->item_matrices > 1)
+            s->item_extent[m->row_axis - 1] = 1;
         s->phases[0].can_mask &= !m->transposes_b;
         *m = (tgi_matmul_schedule){0};
         draw_columns(v, draw_power(v, TGI_MAX_LANES));
@@ -419,6 +440,7 @@ static void vary_matmul(variation *v)
     if (m->reduces_columns && m->item_rows < rows)
         m->item_rows = round_up(rows, m->mr);
     s->item_extent[m->row_axis] = m->item_rows;
+    draw_matrices(v);
     draw_columns(v, m->nr);
 }
 

@@ -156,6 +156,31 @@ static tg_status verify_packing(const tgi_schedule *s)
     return m->calls_function ? verify_function(s) : TG_OK;
 }
 
+/* -- Matrices -------------------------------------------------------------- */
+
+/* Several matrices of a work item share each k-block of B, and have room for C
+   until the last one. */
+static tg_status verify_matrices(const tgi_schedule *s)
+{
+    const tgi_matmul_schedule *m = &s->matmul;
+    const tgi_access *b = access_at(s, m->b_access);
+    if (m->item_matrices <= 1)
+        return TG_OK;
+    TGI_REQUIRE(m->row_axis > 0 && !reduction_of(s)->is_split,
+                "several matrices without an axis", 0);
+    TGI_REQUIRE(!m->reduces_rows && !m->reduces_columns,
+                "several matrices whose C is reduced", 0);
+    TGI_REQUIRE(b->stride[m->row_axis - 1].distance == 0,
+                "B differs between matrices", m->row_axis);
+    TGI_REQUIRE(s->item_extent[m->row_axis - 1] == m->item_matrices,
+                "work items do not have the matrices that are emitted",
+                m->item_matrices);
+    TGI_REQUIRE(tgi_nest_has_blocks(&s->phases[0].nest, s->inner,
+                                    TGI_BLOCK_ROWS),
+                "several matrices without k-blocks", 0);
+    return TG_OK;
+}
+
 /* -- Epilogues ------------------------------------------------------------- */
 
 static tg_status verify_epilogues(const tgi_schedule *s)
@@ -231,11 +256,15 @@ tg_status tgi_schedule_verify_matmul(const tgi_schedule *s)
     TGI_REQUIRE(m->item_rows > 0 && m->item_rows % m->mr == 0 &&
                     m->item_rows == s->item_extent[m->row_axis],
                 "work items divide a micro-kernel", m->item_rows);
-    TGI_REQUIRE(m->item_rows * (m->n_panels > 1 ? m->n_panels : 1) * m->nr *
-                        8 <=
-                    TGI_MAX_STACK_BYTES,
+    TGI_REQUIRE(m->item_rows <= TGI_MAX_STACK_BYTES &&
+                    m->item_matrices <= TGI_MAX_STACK_BYTES &&
+                    m->item_rows * (m->n_panels > 1 ? m->n_panels : 1) *
+                            (m->item_matrices > 1 ? m->item_matrices : 1) *
+                            m->nr * 8 <=
+                        TGI_MAX_STACK_BYTES,
                 "C of a work item exceeds the stack", m->item_rows);
     TGI_TRY(verify_order(s));
     TGI_TRY(verify_operands(s));
+    TGI_TRY(verify_matrices(s));
     return verify_packing(s);
 }

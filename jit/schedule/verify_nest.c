@@ -228,6 +228,8 @@ tg_status tgi_schedule_verify_items(const tgi_schedule *s)
         const bool is_divided = axis == s->vector_axis ||
                                 axis == tgi_schedule_interchanged_axis(s) ||
                                 (s->matmul.mr && axis == s->matmul.row_axis) ||
+                                (s->matmul.item_matrices > 1 &&
+                                 axis == s->matmul.row_axis - 1) ||
                                 (s->tiles.rows && axis == s->tiles.row_axis);
         TGI_REQUIRE(s->item_extent[axis] >= 1, "extent of a work item", axis);
         TGI_REQUIRE(is_divided || s->item_extent[axis] == 1,

@@ -242,6 +242,51 @@ Test(conv, equals_an_explicit_product_within_the_bound)
     session_end(&s);
 }
 
+/* -- Large filters --------------------------------------------------------- */
+
+CALLBACK(relu_of_conv,
+         tg_relu(tg_add(tg_conv2d(in[0], in[1], .padding = TG_PADDING_SAME),
+                        in[2])))
+
+/* Every other element: all of them exceed the outcome. */
+static void note_result(outcome *out, tg_tensor *y)
+{
+    const float *data = tg_tensor_data(y);
+    for (int64_t i = 0; i < tg_tensor_count(y); i += 2)
+        note(out, &data[i], sizeof(data[i]));
+    tg_tensor_release(y);
+}
+
+/* 11 rows of 13 pixels, 525 KB of filters: work items have six and five rows,
+   which share each k-block of filters, and 64 columns, of which the last item
+   has 50. The filters of a variable are packed in panels. */
+static void few_pixels(session *s, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, relu_of_conv, NULL, NULL);
+    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(1, 11, 13, 128),
+                                    tg_normal(0, 1));
+    tg_tensor *w = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(3, 3, 128, 114),
+                                    tg_normal(0, 1));
+    tg_tensor *bias =
+        tg_tensor_create(s->ctx, TG_F32, TG_DIMS(114), tg_normal(0, 1));
+    tg_variable *v = tg_variable_create(
+        s->ctx, "filters", TG_F32, TG_DIMS(3, 3, 128, 114), tg_normal(0, 1));
+    tg_tensor *y = call_one(f, TG_ARGS(x, w, bias));
+    tg_tensor *z = call_one(f, TG_ARGS(x, v, bias));
+    note_result(out, y);
+    note_result(out, z);
+    tg_variable_release(v);
+    tg_tensor_release(bias);
+    tg_tensor_release(w);
+    tg_tensor_release(x);
+    tg_function_release(f);
+}
+
+Test(conv, image_rows_that_share_filters_have_the_same_bits)
+{
+    check_modes(few_pixels);
+}
+
 /* -- Gradients ------------------------------------------------------------- */
 
 /* A smooth scalar of both operands. */

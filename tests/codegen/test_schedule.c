@@ -176,6 +176,26 @@ Test(schedule, matmuls_depend_on_the_width_of_units)
     check_nothing_is_alive();
 }
 
+/* Rows of an image read filters that are larger than half of L2 once for all. */
+Test(schedule, images_with_few_pixels_share_large_filters)
+{
+    const schedule_case large =
+        SCHEDULE_CASE("", padded_conv, NO_SYMBOLS, F32(1, 7, 7, 512),
+                      F32(3, 3, 512, 512));
+    const schedule_case small =
+        SCHEDULE_CASE("", padded_conv, NO_SYMBOLS, F32(1, 7, 7, 64),
+                      F32(3, 3, 64, 64));
+    fused fu;
+    const tgi_schedule *s = last_schedule(&fu, &large, wide_target(512, 0));
+    cr_expect_eq(s->matmul.item_matrices, 7);
+    cr_expect_eq(s->matmul.mr, 7);
+    fuse_end(&fu);
+    s = last_schedule(&fu, &small, wide_target(512, 0));
+    cr_expect_leq(s->matmul.item_matrices, 1);
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
 /* Operand and result of 16 MiB: the cache holds neither both nor the result
    for a later reader. */
 Test(schedule, results_that_fill_the_cache_with_operands_are_non_temporal)

@@ -280,6 +280,25 @@ Test(schedule_verify, micro_kernels_cover_c)
     check_nothing_is_alive();
 }
 
+/* Kernel 3 of few_pixels is the product. */
+Test(schedule_verify, matrices_of_a_work_item_share_b)
+{
+    REJECTED("B differs between matrices", "few_pixels", 3,
+             loops_of(&fu, s)
+                 ->accesses.data[s->matmul.b_access]
+                 .stride[0]
+                 .distance = 1);
+    REJECTED("do not have the matrices that are emitted", "few_pixels", 3,
+             s->matmul.item_matrices--);
+    REJECTED("several points that nothing iterates over", "few_pixels", 3,
+             s->matmul.item_matrices = 1);
+    REJECTED("no loop runs along an axis", "few_pixels", 3,
+             drop_loop(&p[0].nest, 1));
+    REJECTED("C of a work item exceeds the stack", "few_pixels", 3,
+             s->matmul.item_matrices = s->item_extent[0] = 1 << 18);
+    check_nothing_is_alive();
+}
+
 Test(schedule_verify, panels_are_packed_before_they_are_read)
 {
     REJECTED("packed panels are packed again", "matmul", 1,

@@ -5,6 +5,7 @@
  *
  *   micro-kernel  at most mr rows of A x one vector of columns of B, the
  *                 accumulators in registers
+ *   matrices      those that share B, if a work item has several
  *   k-block       TGI_BLOCK_ROWS steps of k, whose panel of B stays in L1
  *   work item     a block of rows, which stays in L2 for the next columns of B:
  *                 those of other work items or, with many k-blocks and a packed
@@ -125,6 +126,8 @@ typedef struct item {
     c_buffer c;
     /* calls_function: a row of start values for the first k-block. */
     LLVMValueRef c_start;
+    /* Of several matrices: the index of the item, and first … end - 1. */
+    LLVMValueRef matrix_item, first_matrix, end_matrix;
     tgi_llvm_micro_kernel_args args; /* calls_function */
 } item;
 
@@ -303,11 +306,50 @@ static void set_args(tgi_llvm_kernel *k, item *it)
     tgi_llvm_micro_kernel_args_set(k, args);
 }
 
-/* Emits all rows of an item, for the current k-block. */
-static void emit_rows(tgi_llvm_kernel *k, item *it)
+/* A loop over the matrices of an item, unless there is one. */
+typedef struct matrix_loop {
+    tgi_llvm_loop loop;
+    LLVMValueRef column; /* of C, in the first one */
+} matrix_loop;
+
+static bool has_matrices(const tgi_llvm_kernel *k)
 {
-    if (it->b_panel.memory)
-        tgi_llvm_panel_pack(k, &it->b_panel, it->k_from, it->k_to);
+    return k->schedule->matmul.item_matrices > 1;
+}
+
+/* Begins the loop: k->index and C are those of one matrix. Its results follow
+   those of the one before. */
+static void begin_matrices(tgi_llvm_kernel *k, item *it, matrix_loop *m)
+{
+    const tgi_matmul_schedule *s = &k->schedule->matmul;
+    if (!has_matrices(k))
+        return;
+    const int64_t size = (s->n_panels > 1 ? s->n_panels : 1) * s->item_rows *
+                         (int64_t)it->c.width;
+    m->column = it->c.column;
+    tgi_llvm_loop_begin(k, &m->loop, it->first_matrix, it->end_matrix, 1, NULL,
+                        0);
+    LLVMValueRef number =
+        LLVMBuildSub(k->b, m->loop.index, it->first_matrix, "");
+    it->c.column = tgi_llvm_add(
+        k->program, m->column,
+        tgi_llvm_mul(k->program, number,
+                     tgi_llvm_const_i64(k->program, size)));
+    k->index[s->row_axis - 1] = m->loop.index;
+}
+
+static void end_matrices(tgi_llvm_kernel *k, item *it, matrix_loop *m)
+{
+    if (!has_matrices(k))
+        return;
+    tgi_llvm_loop_end(k, &m->loop, NULL);
+    it->c.column = m->column;
+    k->index[k->schedule->matmul.row_axis - 1] = it->matrix_item;
+}
+
+/* Emits all rows of a matrix, for the current k-block. */
+static void emit_matrix_rows(tgi_llvm_kernel *k, item *it)
+{
     if (it->calls_function)
         set_args(k, it);
     const tgi_dim m = k->loops->extent[k->schedule->matmul.row_axis];
@@ -328,13 +370,45 @@ static void emit_rows(tgi_llvm_kernel *k, item *it)
     }
 }
 
-static void init_c(tgi_llvm_kernel *k, const c_buffer *c, LLVMValueRef end,
-                   LLVMValueRef start)
+/* Emits all rows of an item, for the current k-block. */
+static void emit_rows(tgi_llvm_kernel *k, item *it)
 {
+    matrix_loop matrices;
+    if (it->b_panel.memory)
+        tgi_llvm_panel_pack(k, &it->b_panel, it->k_from, it->k_to);
+    begin_matrices(k, it, &matrices);
+    emit_matrix_rows(k, it);
+    end_matrices(k, it, &matrices);
+}
+
+static void init_c(tgi_llvm_kernel *k, item *it, LLVMValueRef start)
+{
+    matrix_loop matrices;
     tgi_llvm_loop loop;
-    tgi_llvm_loop_begin(k, &loop, c->first_row, end, 1, NULL, 0);
-    store_c_row(k, c, loop.index, start);
+    begin_matrices(k, it, &matrices);
+    tgi_llvm_loop_begin(k, &loop, it->c.first_row, it->end_row, 1, NULL, 0);
+    store_c_row(k, &it->c, loop.index, start);
     tgi_llvm_loop_end(k, &loop, NULL);
+    end_matrices(k, it, &matrices);
+}
+
+/* Emits the epilogue of all rows of an item, whose C is complete. */
+static void emit_item_epilogue(tgi_llvm_kernel *k, item *it)
+{
+    matrix_loop matrices;
+    begin_matrices(k, it, &matrices);
+    emit_rows_epilogue(k, &it->c, it->first_row, it->end_row);
+    end_matrices(k, it, &matrices);
+}
+
+/* C of an item on the stack, for its columns in n vectors. */
+static c_buffer allocate_item_c(tgi_llvm_kernel *k, const item *it, int64_t n)
+{
+    const tgi_matmul_schedule *s = &k->schedule->matmul;
+    return allocate_c(k,
+                      s->item_rows * n *
+                          (s->item_matrices > 1 ? s->item_matrices : 1),
+                      it->first_row);
 }
 
 /* A row that the first k-block adds to without changing a bit: -0, the identity
@@ -369,21 +443,20 @@ static void begin_k_blocks(tgi_llvm_kernel *k, item *it,
 static void emit_k_blocks(tgi_llvm_kernel *k, item *it)
 {
     tgi_llvm_loop k_blocks;
-    it->c = allocate_c(k, k->schedule->matmul.item_rows, it->first_row);
+    it->c = allocate_item_c(k, it, 1);
     it->accumulates = true;
-    init_c(k, &it->c, it->end_row,
-           tgi_llvm_matmul_start(k, it->k_from, it->k_to));
+    init_c(k, it, tgi_llvm_matmul_start(k, it->k_from, it->k_to));
     begin_k_blocks(k, it, &k_blocks);
     emit_rows(k, it);
     tgi_llvm_loop_end(k, &k_blocks, NULL);
-    emit_rows_epilogue(k, &it->c, it->first_row, it->end_row);
+    emit_item_epilogue(k, it);
 }
 
 /* Emits calls of the micro-kernel function, for one k-block or all. */
 static void emit_with_function(tgi_llvm_kernel *k, item *it)
 {
     tgi_llvm_loop k_blocks;
-    it->c = allocate_c(k, k->schedule->matmul.item_rows, it->first_row);
+    it->c = allocate_item_c(k, it, 1);
     it->c_start = make_c_start(k, it->k_from, it->k_to);
     tgi_llvm_micro_kernel_args_init(k, &it->args, it->b_panel.memory != NULL);
     if (it->has_k_blocks)
@@ -391,7 +464,7 @@ static void emit_with_function(tgi_llvm_kernel *k, item *it)
     emit_rows(k, it);
     if (it->has_k_blocks)
         tgi_llvm_loop_end(k, &k_blocks, NULL);
-    emit_rows_epilogue(k, &it->c, it->first_row, it->end_row);
+    emit_item_epilogue(k, it);
 }
 
 void tgi_llvm_matmul_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
@@ -407,6 +480,21 @@ void tgi_llvm_matmul_item_rows(tgi_llvm_kernel *k, LLVMValueRef *out_first,
         tgi_llvm_min(k->program, m, tgi_llvm_add(k->program, *out_first, size));
 }
 
+/* Sets the matrices of the work item at k->index. */
+static void find_matrices(tgi_llvm_kernel *k, item *it)
+{
+    const int axis = k->schedule->matmul.row_axis - 1;
+    LLVMValueRef size =
+        tgi_llvm_const_i64(k->program, k->schedule->matmul.item_matrices);
+    if (!has_matrices(k))
+        return;
+    it->matrix_item = k->index[axis];
+    it->first_matrix = tgi_llvm_mul(k->program, it->matrix_item, size);
+    it->end_matrix =
+        tgi_llvm_min(k->program, tgi_llvm_dim(k, k->loops->extent[axis]),
+                     tgi_llvm_add(k->program, it->first_matrix, size));
+}
+
 static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
 {
     item it = {.k_from = from,
@@ -415,6 +503,7 @@ static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
     it.has_k_blocks = tgi_nest_has_blocks(&k->schedule->phases[0].nest,
                                           k->schedule->inner, TGI_BLOCK_ROWS);
     tgi_llvm_matmul_item_rows(k, &it.first_row, &it.end_row);
+    find_matrices(k, &it);
     if (it.calls_function && k->schedule->matmul.epilogue_in_registers)
         tgi_llvm_quirk_skip_post_ra_scheduler(k->e->isa, k->function);
     return it;
@@ -484,10 +573,10 @@ static void emit_panel_epilogue(tgi_llvm_kernel *k, LLVMValueRef column,
                                 void *user)
 {
     const panels_c *s = user;
-    const c_buffer c = panel_c(k, s, column);
+    s->it->c = panel_c(k, s, column);
     k->index[k->schedule->vector_axis] = column;
     tgi_llvm_column_epilogue_begin(k);
-    emit_rows_epilogue(k, &c, s->it->first_row, s->it->end_row);
+    emit_item_epilogue(k, s->it);
     tgi_llvm_column_epilogue_end(k);
 }
 
@@ -505,8 +594,7 @@ void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
     item it = begin_item(k, zero, to);
     panels_c s = {.it = &it,
                   .column = column,
-                  .all = allocate_c(k, k->schedule->matmul.item_rows * n_panels,
-                                    it.first_row)};
+                  .all = allocate_item_c(k, &it, n_panels)};
     LLVMValueRef start = tgi_llvm_matmul_start(k, zero, to);
     tgi_llvm_loop k_blocks, along;
     it.accumulates = true;
@@ -516,7 +604,7 @@ void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
     } else {
         tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
         it.c = panel_c(k, &s, along.index);
-        init_c(k, &it.c, it.end_row, start);
+        init_c(k, &it, start);
         tgi_llvm_loop_end(k, &along, NULL);
     }
 

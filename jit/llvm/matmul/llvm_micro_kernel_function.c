@@ -18,6 +18,7 @@
  * micro-kernels carries nothing (tgi_llvm_quirk_pointer_of).
  */
 #include "llvm/emit/llvm_access.h"
+#include "llvm/emit/llvm_cache_hints.h"
 #include "schedule/schedule.h"
 #include "llvm/emit/llvm_debug.h"
 #include "llvm/emit/llvm_emit.h"
@@ -148,10 +149,28 @@ static LLVMValueRef load_b_row(const function_state *t, LLVMValueRef b)
     return tgi_llvm_concat(t->k->e, parts, t->n_panels);
 }
 
+/* Prefetches the row of B that is used 64 steps later: 4 KB ahead in a packed
+   panel, on the next page, where the hardware does not prefetch. */
+static void prefetch_b_row(const function_state *t, LLVMValueRef b)
+{
+    enum { STEPS = 64 };
+    tgi_llvm_kernel *k = t->k;
+    LLVMValueRef ahead =
+        tgi_llvm_const_i64(k->program, STEPS * TGI_PANEL_ROW_BYTES);
+    LLVMValueRef later = LLVMBuildGEP2(
+        k->b, LLVMInt8TypeInContext(k->e->context), b, &ahead, 1, "");
+    for (unsigned i = 0; i < t->n_panels; i++)
+        tgi_llvm_prefetch(k,
+                          row_address(t, later, i, t->args[B_PANEL_STRIDE]),
+                          TGI_PANEL_ROW_BYTES, false);
+}
+
 static void emit_k_step(function_state *t, LLVMValueRef a, LLVMValueRef b)
 {
     tgi_llvm_kernel *k = t->k;
     LLVMValueRef b_row = load_b_row(t, b);
+    if (k->schedule->matmul.prefetches_panels)
+        prefetch_b_row(t, b);
     for (unsigned r = 0; r < t->height; r++) {
         LLVMValueRef element =
             load_as(t, t->element, row_address(t, a, r, t->args[A_ROW_STRIDE]));
@@ -342,14 +361,15 @@ static LLVMTypeRef function_type(tgi_llvm_program *program)
 static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
 {
     char name[64];
-    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s%s",
+    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s%s%s",
              tgi_dtype_table[tgi_llvm_matmul_dtype(k)].name, height,
              k->e->lanes, tgi_llvm_vector_bits(k),
              k->schedule->matmul.looks_ahead ? "_offsets_ahead"
              : a_offset_table(k) >= 0        ? "_offsets"
                                              : "",
              tgi_schedule_matmul_reduction(k->schedule)->is_bytes ? "_bytes"
-                                                                  : "");
+                                                                  : "",
+             k->schedule->matmul.prefetches_panels ? "_prefetch" : "");
     LLVMValueRef function = LLVMGetNamedFunction(k->e->module, name);
     if (function)
         return function;

@@ -239,9 +239,11 @@ uninstall-examples:
 # Programs compile against what `make install' has installed.
 installcheck_module =
 if HAVE_LLVM
-installcheck_module += $(pkglibdir)/libtgjit-llvm.so
+installcheck_module += $(DESTDIR)$(pkglibdir)/libtgjit-llvm.so
 endif
+# What DESTDIR has staged is used there: installcheck.sh says how.
 installcheck-local:
+	staged="$(DESTDIR)" moduledir="$(DESTDIR)$(pkglibdir)" \
 	PKG_CONFIG_PATH="$(DESTDIR)$(pkgconfigdir):$$PKG_CONFIG_PATH" \
 	LD_LIBRARY_PATH="$(DESTDIR)$(libdir):$$LD_LIBRARY_PATH" \
 	examples="$(DESTDIR)$(examplesdir)" docs="$(DESTDIR)$(docdir)" \

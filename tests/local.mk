@@ -81,6 +81,7 @@ unit_tests = \
 	tests/api/test_plan \
 	tests/api/test_profile \
 	tests/api/test_quantize \
+	tests/api/test_random_numbers \
 	tests/api/test_result_slots \
 	tests/api/test_runner \
 	tests/api/test_safetensors \

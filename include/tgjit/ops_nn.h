@@ -11,9 +11,11 @@ TG_BEGIN_DECLS
 
 /* max(x, 0); propagates NaN. */
 TG_API tg_value tg_relu_at(tg_operand x, tg_site site);
-/* e * (1 / sum(e)) along `axis`, where e = exp(x - max(x)). */
+/* e * (1 / sum(e)) along `axis`, which may be empty, where
+   e = exp(x - max(x)). */
 TG_API tg_value tg_softmax_at(tg_operand x, int axis, tg_site site);
-/* d - log(sum(exp(d))) along `axis`, where d = x - max(x). */
+/* d - log(sum(exp(d))) along `axis`, which may be empty, where
+   d = x - max(x). */
 TG_API tg_value tg_log_softmax_at(tg_operand x, int axis, tg_site site);
 /*
  * (x - mean) * rsqrt(variance + epsilon) * scale + shift, along the last axis.

@@ -12,7 +12,8 @@ TG_BEGIN_DECLS
 
 /* Float dtypes. */
 
-/* log(sum(exp(x))) without overflow; -infinity if all elements are. */
+/* log(sum(exp(x))) without overflow; -infinity if all elements are, or if there
+   are none. */
 TG_API tg_value tg_logsumexp_at(tg_operand x, tg_axes axes, tg_site site);
 /* sqrt(sum(x * x)); the gradient is NaN where it is 0. */
 TG_API tg_value tg_norm_l2_at(tg_operand x, tg_axes axes, tg_site site);

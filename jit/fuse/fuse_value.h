@@ -46,7 +46,8 @@ typedef struct tgi_fuse_value {
     tgi_task_id task;     /* MATERIALISED: the last task that stores it; none:
                              it has no elements */
     tgi_buffer_id buffer; /* INPUT, MATERIALISED; none: not yet created */
-    bool is_checked;      /* indices, which a check computes again … */
+    bool is_checked;      /* indices, which a check computes again, or a part of
+                             their expression … */
     tgi_task_id check;    /* … as does the first one: that they are in … */
     tgi_dim checked_extent; /* … 0 … checked_extent - 1 */
 } tgi_fuse_value;

@@ -497,6 +497,10 @@ static void visit_value(tgi_fuse_state *s, tgi_ref ref)
         add_dense_use(s, tgi_fuse_storage_root(s, ref), ref);
         return;
     case TGI_VALUE_INLINED:
+        if (value->is_checked && tgi_op_is_elementwise(node->op))
+            for (uint32_t i = 0; i < node->n_inputs; i++)
+                s->values[tgi_fuse_resolve(s, node->inputs[i])].is_checked =
+                    true;
         if (value->owner == TGI_SEVERAL_OWNERS)
             add_input_uses(s, ref, TGI_SEVERAL_OWNERS, 0);
         else

@@ -165,6 +165,9 @@ tgi_ref tgi_build_scatter(tgi_builder *b, tgi_ref x, tgi_ref indices,
 
 /* `op` is one of SUM … REDUCE_MIN. */
 tgi_ref tgi_build_reduce(tgi_builder *b, tgi_op op, tgi_ref x, tg_axes axes);
+/* The same, but a maximum or minimum of nothing is 0 instead of an error. */
+tgi_ref tgi_build_reduce_or_zero(tgi_builder *b, tgi_op op, tgi_ref x,
+                                 tg_axes axes);
 /* Sum divided by the number of elements; float types only. */
 tgi_ref tgi_build_mean(tgi_builder *b, tgi_ref x, tg_axes axes);
 /* `op` is ARGMAX or ARGMIN. */

@@ -49,23 +49,25 @@ tgi_dim tgi_build_reduced_count(tgi_builder *b, tgi_ref x, tg_axes axes)
     return count;
 }
 
-/* The reduction over the axes in the mask, or 0 and an error. */
+/* The reduction over the axes in the mask, or 0 and an error; if it
+   `takes_nothing`, there may be no elements to reduce. */
 static tgi_ref reduce_axes(tgi_builder *b, tgi_op op, tgi_ref x, uint64_t mask,
-                           const void *attr, size_t attr_bytes)
+                           bool takes_nothing, const void *attr,
+                           size_t attr_bytes)
 {
     const tgi_op_info *info = &tgi_op_table[op];
     const int dtype = tgi_graph_node(b->graph, x)->dtype;
     if (!tgi_dtype_is(dtype, info->types | TGI_CLASS_HALF))
         return tgi_build_fail(b, TG_ERROR_DTYPE, &x, 1, "needs a number type");
 
-    bool has_identity = op == TGI_OP_SUM || op == TGI_OP_PROD;
+    takes_nothing |= op == TGI_OP_SUM || op == TGI_OP_PROD;
     const tgi_shape *shape = tgi_graph_shape(b->graph, x);
     tgi_dim dims[TG_MAX_RANK];
     int rank = 0;
     for (int i = 0; i < shape->rank; i++) {
         if (!(mask & (UINT64_C(1) << i)))
             dims[rank++] = shape->dims[i];
-        else if (!has_identity &&
+        else if (!takes_nothing &&
                  !tgi_build_check(b, TGI_CHECK_NOT_ZERO, shape->dims[i], 0,
                                   "extent to reduce"))
             return tgi_build_fail(b, TG_ERROR_SHAPE, &x, 1,
@@ -82,12 +84,14 @@ static tgi_ref reduce_axes(tgi_builder *b, tgi_op op, tgi_ref x, uint64_t mask,
     return tgi_build_narrow(b, reduced, dtype);
 }
 
-tgi_ref tgi_build_reduce(tgi_builder *b, tgi_op op, tgi_ref x, tg_axes axes)
+static tgi_ref build_reduce(tgi_builder *b, tgi_op op, tgi_ref x, tg_axes axes,
+                            bool takes_nothing)
 {
     tgi_attr_axes attr;
     if (!x || !tgi_build_axes_mask(b, x, axes, &attr.mask))
         return 0;
-    tgi_ref reduced = reduce_axes(b, op, x, attr.mask, &attr, sizeof(attr));
+    tgi_ref reduced = reduce_axes(b, op, x, attr.mask, takes_nothing, &attr,
+                                  sizeof(attr));
     if (!reduced || !axes.keep)
         return reduced;
 
@@ -96,6 +100,17 @@ tgi_ref tgi_build_reduce(tgi_builder *b, tgi_op op, tgi_ref x, tg_axes axes)
     for (int i = 0; i < shape->rank; i++)
         dims[i] = attr.mask & (UINT64_C(1) << i) ? 1 : shape->dims[i];
     return tgi_build_reshape(b, reduced, shape->rank, dims);
+}
+
+tgi_ref tgi_build_reduce(tgi_builder *b, tgi_op op, tgi_ref x, tg_axes axes)
+{
+    return build_reduce(b, op, x, axes, false);
+}
+
+tgi_ref tgi_build_reduce_or_zero(tgi_builder *b, tgi_op op, tgi_ref x,
+                                 tg_axes axes)
+{
+    return build_reduce(b, op, x, axes, true);
 }
 
 tgi_ref tgi_build_arg_reduce(tgi_builder *b, tgi_op op, tgi_ref x,
@@ -107,7 +122,8 @@ tgi_ref tgi_build_arg_reduce(tgi_builder *b, tgi_op op, tgi_ref x,
     if (axis < 0)
         return 0;
     tgi_attr_index attr = {axis};
-    return reduce_axes(b, op, x, UINT64_C(1) << axis, &attr, sizeof(attr));
+    return reduce_axes(b, op, x, UINT64_C(1) << axis, false, &attr,
+                       sizeof(attr));
 }
 
 tgi_ref tgi_build_mean(tgi_builder *b, tgi_ref x, tg_axes axes)

@@ -403,7 +403,8 @@ RECIPE_2(REDUCE_MIN, smallest, x)
     return USE_2(MIN, smallest, x);
 }
 
-/* Unused: empty reductions of these ops are rejected. */
+/* Only of maxima that cancel: users' empty reductions of these ops are
+   rejected. */
 RECIPE_EMPTY(REDUCE_MAX)
 {
     return K(0);

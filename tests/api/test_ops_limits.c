@@ -4,8 +4,10 @@
  * of their arguments: diagonals and zero points whose differences overflow,
  * ranges of halves and beyond a dtype, zeros of both signs, convolutions whose
  * channels are unknown while tracing, gradients of reversals of nothing, and
- * of every other element of a roll.
+ * of every other element of a roll, rolls by any number, softmax of nothing.
  */
+#include <math.h>
+
 #include "support/modes.h"
 
 static tg_function *create(session *s, tg_callback *callback, void *user,
@@ -323,4 +325,89 @@ static void check_gaps(session *s)
 Test(ops_limits, pads_with_gaps_take_concats_as_a_whole)
 {
     in_modes(check_gaps);
+}
+
+/* -- Far rolls ------------------------------------------------------------- */
+
+static void far_roll(tg_trace *t, const tg_value *in, void *user)
+{
+    tg_return(t, tg_roll(in[0], 0, *(const int64_t *)user));
+}
+
+/* With a relaxed policy, the extents are unknown from the second call on. */
+static void check_far_rolls(session *s)
+{
+    static const int64_t shifts[] = {INT64_MAX, -INT64_MAX, INT64_MAX - 1,
+                                     INT64_C(1) << 62, -(INT64_C(1) << 61)};
+    for (size_t i = 0; i < 5; i++) {
+        int64_t shift = shifts[i];
+        tg_function *f = create(s, far_roll, &shift, TG_RELAXED);
+        for (int64_t n = 0; n < 8; n++) {
+            tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(n, n + 1),
+                                            tg_ones());
+            tg_tensor *y = NULL;
+            const int64_t count = n * (n + 1);
+            for (int64_t k = 0; k < count; k++)
+                tg_tensor_f32(x)[k] = (float)k;
+            check_works(tg_call(f, TG_ARGS(x), TG_RESULTS(&y)));
+            for (int64_t k = 0; k < count; k++) {
+                const int64_t row = (k / (n + 1) - shift % n + n) % n;
+                cr_expect_eq(tg_tensor_f32(y)[k],
+                             (float)(row * (n + 1) + k % (n + 1)),
+                             "element %lld of %lld rows, shifted by %lld",
+                             (long long)k, (long long)n, (long long)shift);
+            }
+            tg_tensor_release(x);
+            tg_tensor_release(y);
+        }
+        tg_function_release(f);
+    }
+}
+
+Test(ops_limits, rolls_may_be_by_any_number)
+{
+    in_modes(check_far_rolls);
+}
+
+/* -- Softmax of nothing ---------------------------------------------------- */
+
+static void softmax_of_rows(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    const tg_value x = in[0];
+    const tg_value loss =
+        tg_add(tg_sum(tg_softmax(x, 1), TG_ALL_AXES),
+               tg_sum(tg_logsumexp(x, TG_AXES(1)), TG_ALL_AXES));
+    tg_return(t, tg_softmax(x, 1), tg_log_softmax(x, -1),
+              tg_logsumexp(x, TG_AXES(1)), tg_gradient(loss, x));
+}
+
+static void check_softmax_of_nothing(session *s)
+{
+    for (tg_policy policy = TG_EXACT; policy <= TG_RELAXED; policy++) {
+        tg_function *f = create(s, softmax_of_rows, NULL, policy);
+        for (int64_t n = 3; n-- > 0;) {
+            tg_tensor *y[4] = {NULL};
+            tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(2, n),
+                                            tg_ones());
+            check_works(tg_call(f, TG_ARGS(x),
+                                TG_RESULTS(&y[0], &y[1], &y[2], &y[3])));
+            for (int i = 0; i < 4; i++)
+                cr_expect_eq(tg_tensor_count(y[i]), i == 2 ? 2 : 2 * n);
+            for (int row = 0; row < 2; row++)
+                if (n == 0)
+                    cr_expect_eq(tg_tensor_f32(y[2])[row], -INFINITY);
+            if (n == 1)
+                cr_expect_eq(tg_tensor_f32(y[0])[1], 1.0f);
+            for (int i = 0; i < 4; i++)
+                tg_tensor_release(y[i]);
+            tg_tensor_release(x);
+        }
+        tg_function_release(f);
+    }
+}
+
+Test(ops_limits, softmax_of_nothing_is_empty_and_its_sum_is_zero)
+{
+    in_modes(check_softmax_of_nothing);
 }

@@ -385,15 +385,18 @@ Test(llvm_loops, random_bits_are_those_of_the_stream)
 /* -- Gathers and checks ---------------------------------------------------- */
 
 /* out[i][j] = in range ? x[index[…]][j] : 0, with the index along i or j,
-   and the same with a clamped index. Along j, x may be read backwards. */
+   and the same with a clamped index. Along j, x may be read backwards. Its
+   extent may be known, and then is not 0. */
 static void check_gather(int type, bool is_inner, bool is_reversed,
-                         unsigned bits)
+                         bool is_known, unsigned bits)
 {
     enum { ROWS = 6, COLUMNS = 70, EXTENT = 23 };
     const int64_t n_indices = is_inner ? COLUMNS : ROWS;
     const int64_t width = is_inner ? 1 : COLUMNS;
     tgi_loops *loops = new_loops("gather");
-    const tgi_dim n = tgi_dim_symbol(loops->dims, (tgi_symbol){0, 0});
+    const tgi_dim n = is_known
+                          ? EXTENT
+                          : tgi_dim_symbol(loops->dims, (tgi_symbol){0, 0});
     const tgi_dim extent[] = {ROWS, COLUMNS};
     const uint32_t x = add_buffer(loops, TG_I32,
                                   tgi_dim_mul(loops->dims, n, width));
@@ -422,7 +425,7 @@ static void check_gather(int type, bool is_inner, bool is_reversed,
     code c = compile_loops(loops, bits);
 
     /* Also for empty x: then everything is 0. */
-    for (int64_t size = 0; size <= EXTENT; size += EXTENT) {
+    for (int64_t size = is_known ? EXTENT : 0; size <= EXTENT; size += EXTENT) {
         guarded g[] = {new_filled(TG_I32, size * width, 1, false),
                        new_filled(type, n_indices, 2, false),
                        new_filled(TG_I32, ROWS * COLUMNS, 3, false),
@@ -472,9 +475,10 @@ Test(llvm_loops, gathers_clamp_and_detect_indices_out_of_range)
         for (int dtype = 1; dtype < TGI_DTYPES; dtype++)
             if (tgi_dtype_is_valid(dtype) &&
                 tgi_dtype_is(dtype, TGI_CLASS_INT)) {
-                check_gather(dtype, true, false, widths[w]);
-                check_gather(dtype, false, false, widths[w]);
-                check_gather(dtype, false, true, widths[w]);
+                check_gather(dtype, true, false, false, widths[w]);
+                check_gather(dtype, true, false, true, widths[w]);
+                check_gather(dtype, false, false, false, widths[w]);
+                check_gather(dtype, false, true, true, widths[w]);
             }
     check_nothing_is_alive();
 }

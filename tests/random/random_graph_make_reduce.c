@@ -4,6 +4,7 @@
  * matmuls, random numbers.
  */
 #include "random/random_graph.h"
+#include "tgjit/ops_reduce.h"
 
 /* -- Axes ------------------------------------------------------------------ */
 
@@ -79,9 +80,17 @@ void rg_make_prod(rg_maker *m, tgi_op op)
     reduce(m, op, true, tg_prod_at);
 }
 
+/* Of floats without elements: logsumexp, whose maximum may be one of nothing. */
 void rg_make_reduce_max(rg_maker *m, tgi_op op)
 {
-    reduce(m, op, false, tg_reduce_max_at);
+    const rg_operand x = rg_pick(m);
+    bool is_empty = false;
+    for (int i = 0; i < x.type.rank; i++)
+        is_empty |= x.type.dims[i] == 0;
+    if (is_empty && tgi_dtype_is((int)x.type.dtype, TGI_CLASS_FLOAT))
+        reduce_it(m, x, TGI_OP_EXP, true, tg_logsumexp_at);
+    else
+        reduce_it(m, x, op, false, tg_reduce_max_at);
 }
 
 void rg_make_reduce_min(rg_maker *m, tgi_op op)

@@ -110,13 +110,16 @@ static void set_dims(conv_case *c)
     c->w_dims[is_first ? 0 : d + 1] = c->filters;
 }
 
-/* True if windows fit the padded operand. */
+/* True if windows fit the padded operand, and no result would have a negative
+   extent. */
 static bool fits(const conv_case *c)
 {
     for (int i = 0; i < c->n_spatial; i++) {
         const int64_t covered = (c->window[i] - 1) * c->conv.dilation[i];
         if (c->kind == KIND_TRANSPOSE) {
-            if (c->conv.low[i] > covered || c->conv.high[i] > covered)
+            const int64_t cut = c->conv.low[i] + c->conv.high[i];
+            if (c->conv.low[i] > covered || c->conv.high[i] > covered ||
+                (c->extent[i] - 1) * c->conv.stride[i] + covered + 1 < cut)
                 return false;
             continue;
         }

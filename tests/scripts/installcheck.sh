@@ -5,7 +5,8 @@
 # pkg-config, with make, CMake and Meson, and compile with it. Installed examples
 # build, links of installed documentation lead to installed files, manual pages are
 # found. Set by the rule: PKG_CONFIG_PATH, LD_LIBRARY_PATH, examples (the installed
-# folder), docs (that of the documentation), man (that of manual pages).
+# folder), docs (that of the documentation), man (that of manual pages), module (the
+# plugin), moduledir (its folder), staged (DESTDIR, or nothing).
 
 scratch=installcheck.tmp
 rm -rf "$scratch"
@@ -14,6 +15,19 @@ cp -R "$examples" "$scratch" && chmod -R u+w "$scratch" || exit 1
 TGJIT_CACHE=off
 export TGJIT_CACHE
 unset TGJIT_MODULE_DIR
+# Paths in the library and in .pc files are those after a move out of DESTDIR. Until
+# then the plugin is found by a variable, and .pc files are changed.
+if test -n "$staged"; then
+    TGJIT_MODULE_DIR=$moduledir
+    export TGJIT_MODULE_DIR
+    mkdir "$scratch/pkgconfig" || exit 1
+    for file in "${PKG_CONFIG_PATH%%:*}"/tgjit*.pc; do
+        sed -E "s#^([a-z_]*prefix|[a-z]*dir)=/#\\1=$staged/#" "$file" \
+            >"$scratch/pkgconfig/${file##*/}" || exit 1
+    done
+    PKG_CONFIG_PATH=$PWD/$scratch/pkgconfig:${PKG_CONFIG_PATH#*:}
+    export PKG_CONFIG_PATH
+fi
 failed=0
 
 # says COMMAND...: prints 42.

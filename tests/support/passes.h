@@ -190,4 +190,20 @@ static inline void pass_gives(tgi_pass_run *pass, tgi_graph *graph,
     check_nothing_is_alive();
 }
 
+/* Runs a pass on the graph with the result `value` and releases it. The number
+   of nodes of an op in the new graph. */
+static inline int count_nodes_after(tgi_pass_run *pass, tgi_graph *graph,
+                                    tgi_ref value, tgi_op op)
+{
+    tgi_graph_add_result(graph, value);
+    tgi_graph *out = run_pass(pass, graph);
+    int n = 0;
+    for (tgi_ref ref = 1; ref <= out->n_nodes; ref++)
+        n += tgi_graph_node(out, ref)->op == op;
+    tgi_graph_release(out);
+    tgi_graph_release(graph);
+    check_nothing_is_alive();
+    return n;
+}
+
 #endif /* TGI_TEST_PASSES_H */

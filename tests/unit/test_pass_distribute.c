@@ -38,18 +38,9 @@ static tgi_ref sliced(tgi_ref x, tgi_dim start, tgi_shape_ref shape)
                     ATTR(tgi_attr_slice, {start}, {1}));
 }
 
-/* Nodes of an op after the pass; releases the graph. */
 static int count_after(tgi_ref value, tgi_op op)
 {
-    tgi_graph_add_result(g, value);
-    tgi_graph *out = run_pass(distribute, g);
-    int n = 0;
-    for (tgi_ref ref = 1; ref <= out->n_nodes; ref++)
-        n += tgi_graph_node(out, ref)->op == op;
-    tgi_graph_release(out);
-    tgi_graph_release(g);
-    check_nothing_is_alive();
-    return n;
+    return count_nodes_after(distribute, g, value, op);
 }
 
 /* -- Pieces ---------------------------------------------------------------- */

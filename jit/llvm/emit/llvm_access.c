@@ -232,24 +232,65 @@ static LLVMValueRef guard_empty_gather(tgi_llvm_kernel *k,
     return LLVMBuildSelect(k->b, is_any, address, zeros_global(k->program), "");
 }
 
+/* The vector of pairs of i32 from which an index was extended, or NULL. */
+static LLVMValueRef narrow_index(const tgi_llvm_kernel *k, LLVMValueRef index)
+{
+    if (k->e->lanes % 2 != 0 || !LLVMIsAInstruction(index) ||
+        LLVMGetInstructionOpcode(index) != LLVMSExt)
+        return NULL;
+    LLVMValueRef from = LLVMGetOperand(index, 0);
+    return LLVMGetElementType(LLVMTypeOf(from)) == k->program->i32 ? from
+                                                                   : NULL;
+}
+
+/*
+ * The index of each lane, as i64. Moving a lane to a register takes two
+ * instructions, so i32 ones are moved in pairs: the first is in the lower half.
+ * They are in range, so not negative.
+ */
+static void extract_indices(tgi_llvm_kernel *k, LLVMValueRef indices,
+                            LLVMValueRef *out_indices)
+{
+    const unsigned lanes = k->e->lanes;
+    LLVMTypeRef i64 = k->program->i64;
+    LLVMValueRef narrow = narrow_index(k, indices);
+    LLVMValueRef from =
+        narrow ? LLVMBuildBitCast(k->b, narrow, LLVMVectorType(i64, lanes / 2),
+                                  "")
+               : indices;
+    for (unsigned i = 0; i < lanes; i++) {
+        const bool is_second = narrow && i % 2;
+        LLVMValueRef at = tgi_llvm_lane_index(k->program, narrow ? i / 2 : i);
+        LLVMValueRef both =
+            is_second ? out_indices[i - 1]
+                      : LLVMBuildExtractElement(k->b, from, at, "");
+        out_indices[i] = both;
+        if (!is_second)
+            continue;
+        LLVMTypeRef i32 = k->program->i32;
+        out_indices[i - 1] = LLVMBuildZExt(
+            k->b, LLVMBuildTrunc(k->b, both, i32, ""), i64, "");
+        out_indices[i] = LLVMBuildLShr(
+            k->b, both, tgi_llvm_const_i64(k->program, 32), "");
+    }
+}
+
 /* The address of each lane. */
 static void lane_addresses(tgi_llvm_kernel *k, const tgi_access *access,
                            LLVMValueRef *out_addresses)
 {
     const tgi_stride stride = lane_stride(k, access);
     LLVMValueRef step = tgi_llvm_stride(k, stride);
-    LLVMValueRef next = tgi_llvm_address(k, access), indices = NULL;
-    if (index_varies(k, access))
-        indices = tgi_llvm_value_of(k, access->index);
+    LLVMValueRef next = tgi_llvm_address(k, access);
+    LLVMValueRef indices[TGI_MAX_LANES];
+    const bool is_gather = index_varies(k, access);
+    if (is_gather)
+        extract_indices(k, tgi_llvm_value_of(k, access->index), indices);
     for (unsigned i = 0; i < k->e->lanes; i++) {
         LLVMValueRef address = next;
-        if (indices)
-            address = offset_address(
-                k, access, address,
-                gather_offset(k, access,
-                              LLVMBuildExtractElement(
-                                  k->b, indices,
-                                  tgi_llvm_lane_index(k->program, i), "")));
+        if (is_gather)
+            address = offset_address(k, access, address,
+                                     gather_offset(k, access, indices[i]));
         out_addresses[i] = guard_empty_gather(k, access, address);
         if (!tgi_stride_is_zero(stride))
             next = offset_address(k, access, next, step);

@@ -20,6 +20,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 static const tgi_inst *inst_at(const tgi_llvm_kernel *k, uint32_t number)
@@ -240,13 +241,6 @@ static LLVMValueRef emit_position(tgi_llvm_kernel *k, const tgi_inst *inst)
     return LLVMBuildAdd(k->b, tgi_llvm_splat(k->e, first), steps, "");
 }
 
-static LLVMValueRef index_as_i64(tgi_llvm_kernel *k, const tgi_inst *inst)
-{
-    return LLVMBuildIntCast2(k->b, tgi_llvm_value_of(k, inst->operands[0]),
-                             tgi_llvm_type(k->e, TG_I64),
-                             tgi_dtype_is(inst->type, TGI_CLASS_SINT), "");
-}
-
 /* The float from which an index was cast, or 0: another operand. */
 static uint32_t find_float_index(const tgi_llvm_kernel *k, uint32_t number)
 {
@@ -291,38 +285,71 @@ static LLVMValueRef emit_float_in_range(tgi_llvm_kernel *k, uint32_t number,
                         LLVMBuildFCmp(k->b, LLVMRealULT, x, end, ""), "");
 }
 
-/* As unsigned numbers, negative ones exceed any extent. */
+/* As unsigned numbers, negative ones exceed any extent: also 32-bit ones, if
+   the extent fits in i32. */
 static LLVMValueRef emit_in_range(tgi_llvm_kernel *k, const tgi_inst *inst)
 {
     const uint32_t number = find_float_index(k, inst->operands[0]);
     if (number && tgi_dim_is_known(inst->dim) && inst->dim > 0)
         return emit_float_in_range(k, number, inst->dim);
-    return LLVMBuildICmp(k->b, LLVMIntULT, index_as_i64(k, inst),
-                         tgi_llvm_splat(k->e, tgi_llvm_dim(k, inst->dim)), "");
+    const bool is_narrow = tgi_dtype_bytes(inst->type) <= 4 &&
+                           tgi_dim_is_known(inst->dim) &&
+                           inst->dim <= INT32_MAX;
+    LLVMValueRef index = LLVMBuildIntCast2(
+        k->b, tgi_llvm_value_of(k, inst->operands[0]),
+        tgi_llvm_type(k->e, is_narrow ? TG_I32 : TG_I64),
+        tgi_dtype_is(inst->type, TGI_CLASS_SINT), "");
+    LLVMValueRef end =
+        is_narrow ? LLVMConstInt(k->program->i32, (uint64_t)inst->dim, false)
+                  : tgi_llvm_dim(k, inst->dim);
+    return LLVMBuildICmp(k->b, LLVMIntULT, index, tgi_llvm_splat(k->e, end),
+                         "");
 }
 
-static LLVMValueRef emit_clamped_index(tgi_llvm_kernel *k, const tgi_inst *inst)
+/* The last index of an axis of extent n, at most that of i32 if it `is_narrow`;
+   computed in the entry block. */
+static LLVMValueRef last_index(tgi_llvm_kernel *k, tgi_dim n, bool is_narrow)
 {
     LLVMValueRef zero = tgi_llvm_const_i64(k->program, 0);
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
-    LLVMValueRef last = tgi_llvm_add(k->program, tgi_llvm_dim(k, inst->dim),
+    LLVMValueRef last = tgi_llvm_add(k->program, tgi_llvm_dim(k, n),
                                      tgi_llvm_const_i64(k->program, -1));
     last = LLVMBuildSelect(
         k->b, LLVMBuildICmp(k->b, LLVMIntSLT, last, zero, ""), zero, last, "");
+    if (is_narrow) {
+        LLVMValueRef most = tgi_llvm_const_i64(k->program, INT32_MAX);
+        last = LLVMBuildSelect(
+            k->b, LLVMBuildICmp(k->b, LLVMIntSLT, most, last, ""), most, last,
+            "");
+        last = LLVMBuildTrunc(k->b, last, k->program->i32, "");
+    }
     tgi_llvm_position_restore(k, block);
+    return last;
+}
 
+/* Operands that fit in i32 are clamped there: a vector holds twice as many, and
+   a gather reads them in pairs (llvm_access.c). */
+static LLVMValueRef emit_clamped_index(tgi_llvm_kernel *k, const tgi_inst *inst)
+{
     const bool is_signed = tgi_dtype_is(inst->type, TGI_CLASS_SINT);
-    LLVMValueRef index = index_as_i64(k, inst);
-    LLVMValueRef end = tgi_llvm_splat(k->e, last);
+    const int bytes = tgi_dtype_bytes(inst->type);
+    const bool is_narrow = bytes < 4 || (bytes == 4 && is_signed);
+    LLVMValueRef end =
+        tgi_llvm_splat(k->e, last_index(k, inst->dim, is_narrow));
+    LLVMTypeRef type = tgi_llvm_type(k->e, is_narrow ? TG_I32 : TG_I64);
+    LLVMValueRef index = LLVMBuildIntCast2(
+        k->b, tgi_llvm_value_of(k, inst->operands[0]), type, is_signed, "");
     LLVMValueRef is_above = LLVMBuildICmp(
-        k->b, is_signed ? LLVMIntSGT : LLVMIntUGT, index, end, "");
+        k->b, is_signed || is_narrow ? LLVMIntSGT : LLVMIntUGT, index, end, "");
     index = LLVMBuildSelect(k->b, is_above, end, index, "");
-    if (!is_signed)
-        return index;
-    LLVMValueRef start = LLVMConstNull(LLVMTypeOf(index));
-    LLVMValueRef is_negative =
-        LLVMBuildICmp(k->b, LLVMIntSLT, index, start, "");
-    return LLVMBuildSelect(k->b, is_negative, start, index, "");
+    if (is_signed) {
+        LLVMValueRef start = LLVMConstNull(type);
+        LLVMValueRef is_negative =
+            LLVMBuildICmp(k->b, LLVMIntSLT, index, start, "");
+        index = LLVMBuildSelect(k->b, is_negative, start, index, "");
+    }
+    return is_narrow ? LLVMBuildSExt(k->b, index, tgi_llvm_type(k->e, TG_I64), "")
+                     : index;
 }
 
 /* -- Insts ----------------------------------------------------------------- */

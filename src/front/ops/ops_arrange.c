@@ -203,9 +203,14 @@ static tgi_ref build_roll(tgi_builder *b, tgi_ref x, int user_axis,
     const tgi_dim n = tgi_graph_shape(b->graph, x)->dims[axis];
     const tgi_dim divisor = tgi_dim_max(table, n, 1); /* an axis may be empty */
     const tgi_dim size = shift < 0 ? -shift : shift;
-    const tgi_dim rest = tgi_dim_sub(
-        table, size,
-        tgi_dim_mul(table, tgi_dim_div(table, size, divisor), divisor));
+    /* The maximum is that remainder; as an atom, it is computed before it is
+       multiplied by a stride: `size` times a stride could overflow. */
+    const tgi_dim rest = tgi_dim_max(
+        table,
+        tgi_dim_sub(
+            table, size,
+            tgi_dim_mul(table, tgi_dim_div(table, size, divisor), divisor)),
+        0);
     const tgi_dim from =
         tgi_build_dim(b, shift < 0 ? rest : tgi_dim_sub(table, n, rest));
     return from == TGI_DIM_NONE ? 0 : rotate(b, x, axis, from);

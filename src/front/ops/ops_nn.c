@@ -43,14 +43,15 @@ tg_value tg_relu_at(tg_operand operand, tg_site site)
 
 /*
  * x - max(x) along the axis; 0 on error. The maximum cancels in the result, so
- * it takes no part in gradients.
+ * it takes no part in gradients, and an empty axis may have any.
  */
 static tgi_ref subtract_max(tgi_builder *b, tgi_ref x, int axis)
 {
     x = tgi_build_require_float(b, x);
     if (!x || tgi_build_axis(b, x, axis) < 0)
         return 0;
-    tgi_ref max = tgi_build_reduce(b, TGI_OP_REDUCE_MAX, x, keep_axis(axis));
+    tgi_ref max =
+        tgi_build_reduce_or_zero(b, TGI_OP_REDUCE_MAX, x, keep_axis(axis));
     return tgi_build_2(b, TGI_OP_SUB, x, tgi_build_1(b, TGI_OP_STOP, max));
 }
 

@@ -28,14 +28,16 @@ static tg_value apply(const char *name, build_reduction *build, tg_operand x,
 
 /*
  * The maximum cancels, so it takes no part in gradients. An infinite one is
- * replaced by 0, because infinity - infinity is NaN.
+ * replaced by 0, because infinity - infinity is NaN; that of nothing is 0, too,
+ * so that the result is log(0).
  */
 static tgi_ref build_logsumexp(tgi_builder *b, tgi_ref x, tg_axes axes)
 {
     if (!tgi_build_require_float(b, x))
         return 0;
     tgi_ref max =
-        BUILD_1(STOP, tgi_build_reduce(b, TGI_OP_REDUCE_MAX, x, tg_keep(axes)));
+        BUILD_1(STOP, tgi_build_reduce_or_zero(b, TGI_OP_REDUCE_MAX, x,
+                                               tg_keep(axes)));
     tgi_ref infinity = tgi_build_number_like(b, x, HUGE_VAL);
     max = SELECT(EQ(ABS(max), infinity), tgi_build_number_like(b, x, 0), max);
     tgi_ref sum = tgi_build_reduce(b, TGI_OP_SUM, EXP(SUB(x, max)), axes);

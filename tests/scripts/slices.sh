@@ -34,10 +34,10 @@ count_of()
     gradients) echo 2000 ;;
     gradients-jit) echo 120 ;;
     calls) echo 3000 ;;
-    files) echo 20000 ;;
-    objects) echo 20000 ;;
-    kills) echo 150 ;;
-    killed-files) echo 150 ;;
+    files) echo 300000 ;;
+    objects) echo 300000 ;;
+    kills) echo 1500 ;;
+    killed-files) echo 1500 ;;
     *) return 1 ;;
     esac
 }

@@ -49,6 +49,8 @@ libtgjit_core_la_SOURCES += \
 	src/base/dtype.h \
 	src/base/error.c \
 	src/base/error.h \
+	src/base/fork_lock.c \
+	src/base/fork_lock.h \
 	src/base/fpenv.c \
 	src/base/fpenv.h \
 	src/base/hash.c \

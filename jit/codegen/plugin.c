@@ -19,6 +19,7 @@
  */
 #include "config.h"
 
+#include "base/at_fork.h"
 #include "codegen/generator.h"
 #include "codegen/plugin.h"
 
@@ -174,7 +175,7 @@ static void in_child(void)
 }
 
 /* Registered at load time: a fork may precede the first call. */
-__attribute__((constructor)) static void watch_forks(void)
+__attribute__((constructor(TGI_AT_FORK))) static void watch_forks(void)
 {
     (void)pthread_atfork(before_fork, in_parent, in_child);
 }

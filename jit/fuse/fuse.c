@@ -45,7 +45,7 @@ static void reset(tgi_fuse_state *s)
     s->fence = (tgi_fuse_kernel_id){0};
     s->must_restart = false;
     for (size_t i = 0; i < s->graph->params.n; i++) {
-        s->first_write[i] = 0;
+        s->first_write[i] = s->next_write[i] = 0;
         s->param_buffer[i] =
             s->bound_params ? s->bound_params[i] : (tgi_buffer_id){0};
         s->last_reader[i] = s->last_writer[i] = s->first_writer[i] =
@@ -79,8 +79,8 @@ static tg_status form_kernels(tgi_fuse_state *s)
 
 static bool is_allocated(const tgi_fuse_state *s)
 {
-    return s->values && s->first_write && s->param_buffer && s->last_reader &&
-           s->last_writer && s->first_writer;
+    return s->values && s->first_write && s->next_write && s->param_buffer &&
+           s->last_reader && s->last_writer && s->first_writer;
 }
 
 tg_status tgi_fuse_begin(tgi_fuse_state *s)
@@ -90,6 +90,7 @@ tg_status tgi_fuse_begin(tgi_fuse_state *s)
     s->values =
         tgi_alloc_zero(((size_t)s->graph->n_nodes + 1) * sizeof(*s->values));
     s->first_write = tgi_alloc_zero(n_params * sizeof(*s->first_write));
+    s->next_write = tgi_alloc_zero(n_params * sizeof(*s->next_write));
     s->param_buffer = tgi_alloc_zero(n_params * sizeof(*s->param_buffer));
     s->last_reader = tgi_alloc_zero(n_params * sizeof(*s->last_reader));
     s->last_writer = tgi_alloc_zero(n_params * sizeof(*s->last_writer));
@@ -103,6 +104,7 @@ void tgi_fuse_end(tgi_fuse_state *s)
         reset(s);
     tgi_free(s->values);
     tgi_free(s->first_write);
+    tgi_free(s->next_write);
     tgi_free(s->param_buffer);
     tgi_free(s->last_reader);
     tgi_free(s->last_writer);

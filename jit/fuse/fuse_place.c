@@ -25,6 +25,8 @@
 enum {
     LOOK_BACK = 12,          /* kernels tried, from the last on */
     MAX_INSTRUCTIONS = 2000, /* of a kernel; LLVM compiles these well */
+    MAX_TASKS = 128, /* the same of stores: LLVM's schedulers keep an edge for
+                        each pair of accesses that may alias */
     MAX_PHASES = 8,
     MAX_REDUCTIONS = 8, /* of one phase */
     /* Half-cycles of a task that runs once per row, unvectorised, in the kernel
@@ -194,7 +196,7 @@ static position try_join(tgi_fuse_state *s, tgi_fuse_kernel_id number,
 {
     const tgi_fuse_kernel *k = tgi_fuse_kernel_at(s, number);
     position p = {0};
-    if (k->is_closed ||
+    if (k->is_closed || k->tasks.n >= MAX_TASKS ||
         k->n_instructions + task->cost.instructions > MAX_INSTRUCTIONS ||
         (task->kind != TGI_TASK_MAP && task->kind != TGI_TASK_REDUCE))
         return p;

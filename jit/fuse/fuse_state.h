@@ -56,9 +56,12 @@ typedef struct tgi_fuse_state {
     TGI_VEC(tgi_fuse_kernel) kernels;
     TGI_VEC(tgi_shift) shifts; /* unique */
     tgi_ref last_check;        /* the last node that may fail, or region */
+    tgi_ref next_effect;       /* the last visited one of these, or of prints and
+                                  host calls; backwards */
 
     /* By parameter. */
     tgi_ref *first_write;            /* the first node that writes it, or 0 */
+    tgi_ref *next_write;             /* the last visited ASSIGN, or 0 */
     tgi_buffer_id *param_buffer;     /* none: not yet created */
     tgi_fuse_kernel_id *last_reader; /* of the contents on entry */
     tgi_fuse_kernel_id *last_writer;

@@ -556,7 +556,7 @@ static tg_status add_assignments(tgi_fuse_state *s, tgi_ref from, tgi_ref to)
 {
     for (tgi_ref ref = from; ref < to; ref++) {
         const tgi_node *node = tgi_graph_node(s->graph, ref);
-        if (node->op != TGI_OP_ASSIGN)
+        if (node->op != TGI_OP_ASSIGN || s->values[ref].is_overwritten)
             continue;
         const tgi_buffer_id buffer = tgi_fuse_buffer_of(s, node->inputs[0]);
         if (tgi_buffer_id_is_none(buffer))

@@ -28,6 +28,7 @@ typedef struct tgi_fuse_value {
     uint8_t class;            /* tgi_value_class */
     uint8_t part_depth;       /* PART: owners up to one that is not */
     bool is_live;
+    bool is_overwritten;  /* an ASSIGN: by a later one, before any effect */
     bool must_store;      /* a user needs it dense */
     bool prefers_memory;  /* its elements are reread: materialise it unless it
                              is a view */

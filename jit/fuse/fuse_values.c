@@ -465,14 +465,32 @@ static void swap_axes(tgi_fuse_state *s, tgi_ref pad)
     value->swaps_last = s->values[owner].swaps_last = true;
 }
 
+/*
+ * Dead stores: an assignment stores nothing if another one to the same variable
+ * follows, and nothing in between that may fail, or that others can see. Reads
+ * forward its value.
+ */
+static void visit_assignment(tgi_fuse_state *s, tgi_ref ref)
+{
+    const tgi_node *node = tgi_graph_node(s->graph, ref);
+    tgi_ref *next = &s->next_write[tgi_fuse_param(s, node->inputs[0])];
+    s->values[ref].is_overwritten = *next && *next < s->next_effect;
+    *next = ref;
+    if (!s->values[ref].is_overwritten)
+        add_root_use(s, node->inputs[1], ref);
+}
+
 static void visit_value(tgi_fuse_state *s, tgi_ref ref)
 {
     const tgi_node *node = tgi_graph_node(s->graph, ref);
     tgi_fuse_value *value = &s->values[ref];
     if (node->op == TGI_OP_ASSIGN) {
-        add_root_use(s, node->inputs[1], ref);
+        visit_assignment(s, ref);
         return;
     }
+    if (tgi_fuse_is_host(node) || tgi_node_has_regions(node) ||
+        tgi_fuse_is_checked(node))
+        s->next_effect = ref;
     if (tgi_fuse_is_host(node)) {
         for (uint32_t i = 0; i < node->n_inputs; i++)
             add_dense_use(s, tgi_fuse_storage_root(s, node->inputs[i]), ref);
@@ -567,6 +585,7 @@ tg_status tgi_fuse_values(tgi_fuse_state *s)
 {
     const tgi_graph *graph = s->graph;
     compute_costs(s);
+    s->next_effect = graph->n_nodes + 1;
     for (size_t i = 0; i < graph->results.n; i++)
         if (!s->bound_results || !tgi_buffer_id_is_none(s->bound_results[i]))
             add_root_use(s, graph->results.data[i],

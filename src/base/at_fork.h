@@ -10,6 +10,9 @@
 
 #include <pthread.h>
 
+/* Priority of the constructor: before that of fork_lock.c. */
+#define TGI_AT_FORK 1000
+
 /*
  * Installs fork handlers for the mutex at address LOCK, once per source file.
  * The child executes the statement IN_CHILD, which resets the guarded state,
@@ -31,7 +34,7 @@
         IN_CHILD; \
         pthread_mutex_unlock(LOCK); \
     } \
-    __attribute__((constructor)) static void install_fork_handlers(void) \
+    __attribute__((constructor(TGI_AT_FORK))) static void install_fork_handlers(void) \
     { \
         (void)pthread_atfork(before_fork, in_parent, in_child); \
     }

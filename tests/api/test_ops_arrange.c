@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_ops_arrange.c - one_hot, stack, unstack and roll: their elements, with
- * known and unknown extents, interpreted and compiled.
+ * known and unknown extents, interpreted and compiled. Indices of several axes.
  */
 #include "support/modes.h"
 
@@ -215,4 +215,53 @@ static void check_roll_compiled(session *s)
 Test(ops_arrange, one_compiled_roll_serves_all_extents)
 {
     in_modes(check_roll_compiled);
+}
+
+/* -- Indices of several axes ----------------------------------------------- */
+
+static void take_row_and_column(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_gather_nd(tg_reshape(tg_arange(TG_I32, 0, 6, 1),
+                                         TG_DIMS(2, 3)),
+                              in[0], 0));
+}
+
+static void take_along_rows(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_take_along_axis(tg_reshape(tg_arange(TG_I32, 0, 6, 1),
+                                               TG_DIMS(2, 3)),
+                                    tg_reshape(in[0], TG_DIMS(2, 1)), 1));
+}
+
+/* The element before a row is one of the row before. */
+static void check_aliased_indices(session *s)
+{
+    tg_callback *const callbacks[] = {take_row_and_column, take_along_rows};
+    for (int i = 0; i < 2; i++) {
+        tg_function *f = tg_function_create(s->ctx, callbacks[i], NULL, NULL);
+        tg_tensor *good = i32_vector(s->ctx, 1, 2), *y = NULL;
+        tg_tensor *below = i32_vector(s->ctx, 1, -1);
+        tg_tensor *above = i32_vector(s->ctx, 0, 3);
+        check_works(tg_call(f, TG_ARGS(good), TG_RESULTS(&y)));
+        cr_assert_not_null(y, "%s", tg_error(NULL));
+        cr_assert_eq(((const int32_t *)tg_tensor_data(y))[i], 5);
+        tg_tensor_release(y);
+        y = NULL;
+        cr_assert_eq(tg_call(f, TG_ARGS(below), TG_RESULTS(&y)),
+                     TG_ERROR_INDEX);
+        cr_assert_eq(tg_call(f, TG_ARGS(above), TG_RESULTS(&y)),
+                     TG_ERROR_INDEX);
+        cr_assert_null(y);
+        tg_tensor_release(good);
+        tg_tensor_release(below);
+        tg_tensor_release(above);
+        tg_function_release(f);
+    }
+}
+
+Test(ops_arrange, an_index_out_of_range_selects_no_element_of_another_row)
+{
+    in_modes(check_aliased_indices);
 }

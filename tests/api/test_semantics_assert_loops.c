@@ -102,6 +102,41 @@ Test(semantics, line_14_an_assert_reports_values_in_registers)
     check_all_modes(one_loop);
 }
 
+/* So few iterations are not cancelled: only the assert can end the loop. */
+CALLBACK(grow_four_times)
+{
+    const counts *c = user;
+    tg_value y[3];
+    tg_for(4, grow, user, TG_ARGS(in[0], 0.0f, in[1]), y, 3);
+    tg_assign_add(c->after, 100); /* not after a failure */
+    tg_return(t, y[0], y[1]);
+}
+
+static void short_loop(session *s, outcome *out)
+{
+    counts c;
+    counts_begin(&c, s);
+    tg_function *f = tg_function_create(s->ctx, grow_four_times, &c, NULL);
+    TG_AUTO(tg_tensor) x = f32_vector(s->ctx, 0, 1, 2);
+    TG_AUTO(tg_tensor) y = NULL;
+    float sum;
+    check_works(tg_call(f, TG_ARGS(x, 100.0f), TG_RESULTS(&y, &sum)));
+    note_tensor(out, y);
+    check_counts(&c, 4, 104);
+    check_asserts(out, tg_call(f, TG_ARGS(x, 8.0f), TG_RESULTS(&y, &sum)),
+                  "assert: [4.75 8.125 11.5] after [2.5 4.75 7], "
+                  "sum 21.75, twice [9.5 16.25 23]");
+    check_counts(&c, 3, 2);
+    tg_function_release(f);
+    counts_end(&c);
+}
+
+Test(semantics, line_14_an_assert_ends_a_short_loop_and_the_call)
+{
+    check_all_modes(short_loop);
+    check_is_straightline(short_loop);
+}
+
 Test(semantics, line_14_a_small_loop_with_an_assert_is_straight_line_code)
 {
     check_is_straightline(one_loop);

@@ -641,7 +641,7 @@ static void write_check_write(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, picked);
 }
 
-/* The second write could join an earlier phase of the first one's kernel. */
+/* Nothing sees the sum. */
 static void write_twice(tg_trace *t, const tg_value *in, void *user)
 {
     (void)t, (void)user;
@@ -650,20 +650,19 @@ static void write_twice(tg_trace *t, const tg_value *in, void *user)
     tg_assign(in[0], before);
 }
 
-/* The kernel whose store to parameter `param` remains. */
-static size_t last_write(const fused *fu, uint32_t param)
+/* Stores to parameter `param`. */
+static int n_writes(const fused *fu, uint32_t param)
 {
-    size_t last = 0;
+    int n = 0;
     for (size_t i = 0; i < fu->loops->kernels.n; i++) {
         const tgi_kernel_loops *k = fu->loops->kernels.data[i];
         for (size_t j = 0; j < k->stores.n; j++) {
             const tgi_loop_buffer *b = tgi_loops_buffer(
                 fu->loops, k->accesses.data[k->stores.data[j].access].buffer);
-            if (b->place == TGI_PLACE_PARAM && b->index == param)
-                last = i;
+            n += b->place == TGI_PLACE_PARAM && b->index == param;
         }
     }
-    return last;
+    return n;
 }
 
 Test(fuse, assignments_keep_their_order)
@@ -690,11 +689,55 @@ Test(fuse, assignments_keep_their_order)
     fuse_end(&fu);
     SHOW(&text, &fu, write_check_write, NO_SYMBOLS, V32(1000), I32(3));
     cr_assert_eq(n_steps(&fu, TGI_STEP_RETURN_IF_FAILED), 1);
+    cr_assert_eq(n_writes(&fu, 0), 2);
     fuse_end(&fu);
     SHOW(&text, &fu, write_twice, NO_SYMBOLS, V32(1000), V32(1000));
-    cr_assert_eq(last_write(&fu, 0), 1);
     fuse_end(&fu);
     check_shown("loops_state.txt", &text);
+}
+
+static void write_print_write(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_assign(in[0], tg_exp(in[1]));
+    tg_print(t, "%v", in[1]);
+    tg_assign(in[0], in[1]);
+}
+
+static void increment(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_add(in[1], 1));
+}
+
+/* The loop may be cancelled. */
+static void write_loop_write(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)t, (void)user;
+    tg_assign(in[0], tg_exp(in[1]));
+    tg_value x;
+    tg_for(30, increment, NULL, TG_ARGS(in[1]), &x, 1);
+    tg_assign(in[0], x);
+}
+
+/* A store is seen by what follows it: a print, a loop that may be cancelled. */
+Test(fuse, overwritten_assignments_store_nothing)
+{
+    fused fu;
+    fuse(&fu, assign_add, NO_SYMBOLS, V32(1000), F32(1000));
+    cr_assert_eq(n_writes(&fu, 0), 1);
+    fuse_end(&fu);
+    fuse(&fu, write_twice, NO_SYMBOLS, V32(1000), V32(1000));
+    cr_assert_eq(n_writes(&fu, 0), 1);
+    cr_assert_eq(n_ops(&fu, TGI_OP_SUM), 0);
+    fuse_end(&fu);
+    fuse(&fu, write_print_write, NO_SYMBOLS, V32(1000), F32(1000));
+    cr_assert_eq(n_writes(&fu, 0), 2);
+    fuse_end(&fu);
+    fuse(&fu, write_loop_write, NO_SYMBOLS, V32(1000), F32(1000));
+    cr_assert_eq(n_writes(&fu, 0), 2);
+    fuse_end(&fu);
+    check_nothing_is_alive();
 }
 
 static void draw(tg_trace *t, const tg_value *in, void *user)
@@ -798,6 +841,36 @@ Test(fuse, a_long_chain_is_cut_into_several_kernels)
     cr_assert_eq(n_ops(&fu, TGI_OP_SUB), 1500);
     cr_assert_not_null(strstr(fu.explain.text, "the kernel would be too long"),
                        "%s", fu.explain.text);
+    fuse_end(&fu);
+    check_nothing_is_alive();
+}
+
+/* Every value is stored. */
+static void many_stores(tg_trace *t, const tg_value *in, void *user)
+{
+    enum { N = 300 };
+    tg_operand all[N];
+    tg_value x = in[0];
+    (void)user;
+    for (int i = 0; i < N; i++) {
+        x = tg_sub(in[1], x);
+        all[i] = TG_IN(x);
+    }
+    tg_return_at(t, all, N, TG_HERE);
+}
+
+/* The scheduler of LLVM takes time for each pair of stores. */
+Test(fuse, kernels_have_at_most_128_stores)
+{
+    fused fu;
+    fuse(&fu, many_stores, NO_SYMBOLS, F32(100), F32(100));
+    size_t n = 0;
+    for (size_t i = 0; i < fu.loops->kernels.n; i++) {
+        const tgi_kernel_loops *k = fu.loops->kernels.data[i];
+        cr_assert_leq(k->stores.n, 128);
+        n += k->stores.n;
+    }
+    cr_assert_eq(n, 300);
     fuse_end(&fu);
     check_nothing_is_alive();
 }

@@ -135,3 +135,27 @@ Test(fuse_pieces, have_the_bits_of_the_interpreter)
     for (step = 0; step < N_CALLED; step++)
         check_modes(call_step);
 }
+
+static void widen(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_pad_from(in[0], 0, 2, 3, TG_PAD_EDGE));
+}
+
+/* The interpreter runs the pieces, too, so both could be wrong. */
+Test(fuse_pieces, repeated_edges_are_the_first_and_the_last_element)
+{
+    static const float in[] = {1, 2, 3, 4},
+                       expected[] = {1, 1, 1, 2, 3, 4, 4, 4, 4};
+    session s;
+    session_begin(&s);
+    tg_function *f = tg_function_create(s.ctx, widen, NULL, NULL);
+    tg_tensor *x = tg_tensor_copy(s.ctx, in, TG_F32, TG_DIMS(4));
+    tg_tensor *y = call_one(f, TG_ARGS(x));
+    cr_assert_arr_eq(tg_tensor_data(y), expected, sizeof(expected));
+    tg_tensor_release(x);
+    tg_tensor_release(y);
+    tg_function_release(f);
+    session_end(&s);
+    check_nothing_is_alive();
+}

@@ -3,6 +3,7 @@
  * random_gradient_frame.c - the values of a callback being traced: picking one,
  * and converting it to the type that an operation needs.
  */
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -221,6 +222,7 @@ static gr_value gather_elements(gr_frame *f, gr_value x, int rank,
     if (rank)
         memcpy(shape.dims, dims, (size_t)rank * sizeof(*dims));
     const int64_t count = gr_count(&shape), stride = 1 + 2 * gr_below(f, 3);
+    assert(count <= GR_MAX_COUNT);
     for (int64_t i = 0; i < count; i++)
         indices[i] = i * stride % n;
     const tg_value flat = tg_reshape(x.value, TG_DIMS(-1));

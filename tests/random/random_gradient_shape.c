@@ -135,6 +135,8 @@ void gr_make_concat(gr_frame *f)
         gr_shape own = parts[0].shape;
         if (gr_one_in(f, 2))
             own.dims[axis] = 1 + gr_below(f, 3);
+        if (gr_count(&own) > GR_MAX_COUNT)
+            own = parts[0].shape;
         parts[i] =
             gr_one_in(f, 4) ? parts[0] : gr_pick_shaped(f, own.rank, own.dims);
         operands[i] = TG_IN(parts[i].value);

@@ -52,7 +52,7 @@
 #include "support/workers.h"
 #include "target/host_cpu.h"
 
-enum { ENOUGH_FOR_COVERAGE = 20000, SKIPPED = 77 };
+enum { ENOUGH_FOR_COVERAGE = 100000, SKIPPED = 77 };
 _Static_assert((int)RG_MAX_BYTES == (int)CORPUS_MAX_BYTES,
                "a string of the corpus is a program");
 

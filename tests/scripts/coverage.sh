@@ -6,31 +6,70 @@
 # coverage'. The report has a line per file, sorted by coverage, and the sums:
 # of src/ and jit/, and of the code whose branches matter most (shapes, indices,
 # signatures, variables, the object loader, readers of files).
+#
+# Asserts are compiled out (NDEBUG): half of the branches of one that holds are
+# never taken.
+#
+# SECONDS_OF_COVERAGE=N stops after N seconds, reports what has run so far, and
+# goes on there in the next run: counts of several runs add up.
+# coverage.tmp/done.txt has the tests that have run.
 
 : "${srcdir=$(dirname "$0")/../..}"
 source=$(cd "$srcdir" && pwd)
 build=$PWD/coverage.tmp
 important='dims|view|walk|index_check|signature|variable|elf_reader|relocation|image\.|code_serialise|disk_cache|/file/|csv|npy|safetensors|zip|dlpack'
+end=$(($(date +%s) + ${SECONDS_OF_COVERAGE-1000000}))
 mkdir -p "$build" && cd "$build" || exit
 test -e Makefile ||
     "$source/configure" CC="${CC-gcc}" CXX="${CXX-g++}" \
+        CPPFLAGS=-DNDEBUG \
         CFLAGS='-O1 -g0 --coverage -fprofile-update=atomic' \
         LDFLAGS=--coverage --disable-static >configure.log 2>&1 || exit
-if [ $# -gt 0 ]; then
-    programs=$(printf '%s\n' "$@" | grep -v '\.sh$')
-    # Without the other programs of make check.
+
+seconds_left()
+{
+    echo $((end - $(date +%s)))
+}
+
+# $(VARIABLE) of the Makefile.
+value_of()
+{
+    printf 'include Makefile\nprint-value:\n\t@echo $(%s)\n' "$1" |
+        ${MAKE-make} -s -f - print-value
+}
+
+# Makes targets in the time that is left; false if it was too short.
+build()
+{
     # shellcheck disable=SC2086
-    {
-        ${MAKE-make} -j"${JOBS-2}" libtgjit-llvm.la \
-            tests/api/libtgjit-llvm.so tests/codegen/libtgjit-llvm.so \
-            tests/random/libtgjit-llvm.so tests/stress/libtgjit-llvm.so \
-            tests/unit/libtgjit-llvm.so $programs &&
-            ${MAKE-make} -j"${JOBS-2}" check-TESTS check_PROGRAMS= TESTS="$*"
-    } >make.log 2>&1
+    timeout "$(seconds_left)" ${MAKE-make} -j"${JOBS-2}" "$@" >>make.log 2>&1
+}
+
+run_all()
+{
+    for test; do
+        grep -qxF "$test" done.txt 2>/dev/null && continue
+        [ "$(seconds_left)" -gt 0 ] || return
+        ${MAKE-make} check-TESTS check_PROGRAMS= TESTS="$test" \
+            >>make.log 2>&1 || echo "failed: $test"
+        echo "$test" >>done.txt
+    done
+}
+
+: >make.log
+touch done.txt
+if [ $# -gt 0 ]; then
+    # Without the other programs of make check.
+    # shellcheck disable=SC2046
+    build libtgjit-llvm.la tests/api/libtgjit-llvm.so \
+        tests/codegen/libtgjit-llvm.so tests/random/libtgjit-llvm.so \
+        tests/stress/libtgjit-llvm.so tests/unit/libtgjit-llvm.so \
+        $(printf '%s\n' "$@" | grep -v '\.sh$') && run_all "$@"
 else
-    ${MAKE-make} -j"${JOBS-2}" check >make.log 2>&1
+    # shellcheck disable=SC2046
+    build all && build $(value_of check_PROGRAMS) && run_all $(value_of TESTS)
 fi
-tail -n 3 make.log
+echo "$(wc -l <done.txt) tests have run"
 # A source is compiled once for each library; gcov -t adds none of them up, so
 # the best object of a source counts.
 find . -name '*.gcda' \( -path './src/*' -o -path './jit/*' \) |

@@ -8,10 +8,13 @@
 #
 #     CAMPAIGN seed SEED count COUNT seconds S passed|failed
 #
+# The first seed of a campaign that the file does not have is FIRST_SEED (1000).
+#
 # slices.sh --summary prints the sums of that file. Run in a build tree, by
 # `make slices' and `make slices-summary'.
 
 file=${TGJIT_SLICES-slices.txt}
+first=${FIRST_SEED-1000} # seeds below 1000 belong to the tests
 bits=${VECTOR_BITS-128,256,512}
 all='passes jit loops schedules determinism gradients gradients-jit calls files
     objects kills killed-files'
@@ -31,10 +34,10 @@ count_of()
     gradients) echo 2000 ;;
     gradients-jit) echo 120 ;;
     calls) echo 3000 ;;
-    files) echo 20000 ;;
-    objects) echo 20000 ;;
-    kills) echo 150 ;;
-    killed-files) echo 150 ;;
+    files) echo 300000 ;;
+    objects) echo 300000 ;;
+    kills) echo 1500 ;;
+    killed-files) echo 1500 ;;
     *) return 1 ;;
     esac
 }
@@ -97,10 +100,10 @@ while [ "$(date +%s)" -lt "$end" ]; do
             echo "slices.sh: there is no campaign '$campaign': $all" >&2
             exit 2
         }
-        # Seeds below 1000 belong to the tests.
-        seed=$(awk -v c="$campaign" '$1 == c && $3 >= s { s = $3 }
-                                     END { print s < 1000 ? 1000 : s + 1 }' \
-            "$file" 2>/dev/null || echo 1000)
+        seed=$(awk -v c="$campaign" -v first="$first" '
+            $1 == c && $3 >= s { s = $3 }
+            END { print s < first ? first : s + 1 }' "$file" 2>/dev/null ||
+            echo "$first")
         begin=$(date +%s)
         if run_slice "$campaign" "$seed" "$count" >slice.log 2>&1; then
             result=passed

@@ -509,7 +509,35 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t n)
     return 0;
 }
 
-#ifndef TGI_LIBFUZZER
+#ifdef TGI_LIBFUZZER
+
+size_t LLVMFuzzerMutate(uint8_t *bytes, size_t n, size_t max);
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t n, size_t max,
+                               unsigned seed);
+
+/* One string in four is a mutant of an object that the library accepts: bytes
+   alone do not become one. */
+size_t LLVMFuzzerCustomMutator(uint8_t *bytes, size_t n, size_t max,
+                               unsigned seed)
+{
+    uint64_t random = seed;
+    if (!n_seeds)
+        add_sample();
+    if (pick(4, &random))
+        return LLVMFuzzerMutate(bytes, n, max);
+    mutant m;
+    mutate(&m, &random);
+    const size_t n_new = m.n + 2 < max ? m.n + 2 : max;
+    if (n_new > 2) {
+        bytes[0] = (uint8_t)m.of->n_kernels;
+        bytes[1] = (uint8_t)m.of->object_at;
+        memcpy(bytes + 2, m.value, n_new - 2);
+    }
+    free(m.value);
+    return n_new > 2 ? n_new : n;
+}
+
+#else
 
 static bool check_number(const void *user, uint64_t number, void *into)
 {

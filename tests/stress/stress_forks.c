@@ -6,8 +6,11 @@
  *     running  teams of threads run kernels: the child's are serial
  *     short    compiles of milliseconds: fork waits for them
  *     long     a compile of seconds: the child loads a second copy of LLVM
+ *     locks    threads take the locks of a context, a function and an archive
+ *              all the time: the child uses these, too
  *
- * A plain program. Takes the number of children of the part "short".
+ * A plain program. Takes the number of children of the part "short", or "locks":
+ * that part only.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -30,6 +33,10 @@ enum {
     RUNNING_N = 200000, /* elements: enough for a team */
     LONG_OPS = 16000,
     CHILD_SECONDS = 120,
+    OBJECTS = 3,   /* with locks: a context, a function, an archive */
+    ENTRIES = 200, /* of each */
+    LOCKS_CHILDREN = 100,
+    LOCKS_SECONDS = 30,
     N = 5
 };
 
@@ -177,12 +184,12 @@ static int work_in_child(int number)
     return is_good && has_made && tg_compile_wait(NULL) == TG_OK ? 0 : 1;
 }
 
-static void fork_one(int number)
+static void fork_one(int number, int (*work)(int number))
 {
     fflush(stdout);
     const pid_t child = fork();
     if (child == 0) {
-        const int status = work_in_child(number);
+        const int status = work(number);
         if (number % 2 || IS_SANITIZED)
             _exit(status);
         exit(status); /* runs the exit handlers of both copies of LLVM */
@@ -217,7 +224,7 @@ static void check_short(int n_children)
             abort();
     }
     for (int i = 0; i < n_children; i++) {
-        fork_one(i);
+        fork_one(i, work_in_child);
         usleep((useconds_t)(i * 317 % 5000)); /* vary the time */
     }
     atomic_store(&is_over, true);
@@ -250,7 +257,7 @@ static void check_long(void)
                                           !atomic_load(&has_compiled_long));
          i++) {
         usleep(100000);
-        fork_one(1000 + i);
+        fork_one(1000 + i, work_in_child);
     }
     pthread_join(thread, NULL);
     if (!is_good)
@@ -258,6 +265,140 @@ static void check_long(void)
     if (atomic_load(n_copied) == 0)
         n_failed++, printf("no child was forked amid the long compile\n");
 }
+
+/* -- Locks of objects ------------------------------------------------------ */
+
+static struct {
+    tg_context *ctx;
+    tg_function *f;
+    tg_archive *archive;
+    tg_tensor *x;
+} shared;
+
+static atomic_int n_used;
+
+static void twice(tg_trace *t, const tg_value *in, void *user)
+{
+    char name[16];
+    (void)user;
+    for (int i = 0; i < ENTRIES; i++) {
+        snprintf(name, sizeof(name), "v%d", i);
+        tg_own_variable(t, name, TG_F32, TG_SCALAR, tg_zeros());
+    }
+    tg_return(t, tg_mul(in[0], 2));
+}
+
+static bool fill_shared(void)
+{
+    const tg_context_options options = {.struct_bytes = sizeof(options),
+                                        .jit = "off",
+                                        .log = "off",
+                                        .cache = "off"};
+    char name[16];
+    shared.ctx = tg_context_create(&options);
+    shared.f = tg_function_create(shared.ctx, twice, NULL, NULL);
+    shared.archive = tg_archive_create(shared.ctx);
+    shared.x = tg_tensor_create(shared.ctx, TG_F32, TG_DIMS(3), tg_ones());
+    bool is_good = tg_archive_add(shared.archive, "x", shared.x) == TG_OK;
+    for (int i = 0; i < ENTRIES; i++) {
+        snprintf(name, sizeof(name), "v%d", i);
+        is_good &= tg_get_variable(shared.ctx, name, TG_F32, TG_SCALAR,
+                                   tg_zeros()) != NULL &&
+                   tg_archive_add_metadata(shared.archive, name, "") == TG_OK;
+    }
+    return is_good;
+}
+
+/* Holds the lock of one of the objects most of the time. */
+static bool query(int object)
+{
+    tg_variable *all[1];
+    switch (object) {
+    case 0:
+        return tg_context_variables(shared.ctx, TG_TRAINABLE, all, 0) > 0;
+    case 1:
+        return tg_function_variables(shared.f, TG_TRAINABLE, all, 0) > 0;
+    default:
+        return tg_archive_metadata(shared.archive, "none") == NULL;
+    }
+}
+
+/* Takes every lock: also those of a trace, its variants and its runners. Traces
+   anew every few times. */
+static bool use_shared(int i)
+{
+    const float in[] = {(float)i, 1, 2, 3, 4, 5, 6, 7};
+    tg_tensor *x = tg_tensor_copy(shared.ctx, in, TG_F32, TG_DIMS(i % 7 + 1));
+    tg_tensor *y = NULL;
+    const bool is_good =
+        x && tg_call(shared.f, TG_ARGS(x), TG_RESULTS(&y)) == TG_OK &&
+        ((const float *)tg_tensor_data(y))[0] == 2 * in[0];
+    tg_tensor_release(x);
+    tg_tensor_release(y);
+    if (i % 64 == 0)
+        tg_function_clear(shared.f);
+    return is_good && query(0) && query(1) && query(2);
+}
+
+typedef struct user_thread {
+    int object; /* of query; OBJECTS: all of use_shared */
+    bool is_good;
+} user_thread;
+
+static void *use_on_and_on(void *user)
+{
+    user_thread *u = user;
+    for (int i = 0; !atomic_load(&is_over) && u->is_good; i++) {
+        u->is_good = u->object < OBJECTS ? query(u->object) : use_shared(i);
+        atomic_fetch_add(&n_used, 1);
+    }
+    if (!u->is_good)
+        printf("locks: thread %d: %s\n", u->object, tg_error(NULL));
+    return NULL;
+}
+
+static int use_in_child(int number)
+{
+    bool is_good = true;
+    alarm(LOCKS_SECONDS);
+    for (int i = number; i < number + 70 && is_good; i++)
+        is_good = use_shared(i);
+    if (!is_good)
+        printf("child %d: %s\n", number, tg_error(NULL));
+    fflush(stdout);
+    return is_good ? 0 : 1;
+}
+
+static void check_locks(void)
+{
+    pthread_t threads[OBJECTS + 1];
+    user_thread users[OBJECTS + 1];
+    if (!fill_shared() || !use_shared(1))
+        abort();
+    for (int i = 0; i <= OBJECTS; i++) {
+        users[i] = (user_thread){i, true};
+        if (pthread_create(&threads[i], NULL, use_on_and_on, &users[i]))
+            abort();
+    }
+    for (int i = 0; i < LOCKS_CHILDREN && n_failed == 0; i++) {
+        usleep((useconds_t)(i * 317 % 1000));
+        fork_one(3000 + i, use_in_child);
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i <= OBJECTS; i++) {
+        pthread_join(threads[i], NULL);
+        n_failed += !users[i].is_good;
+    }
+    atomic_store(&is_over, false);
+    tg_tensor_release(shared.x);
+    tg_archive_release(shared.archive);
+    tg_function_release(shared.f);
+    tg_context_release(shared.ctx);
+    if (atomic_load(&n_used) <= OBJECTS)
+        n_failed++, printf("locks: the parent did nothing meanwhile\n");
+}
+
+/* -- Running --------------------------------------------------------------- */
 
 static void *run_on_and_on(void *user)
 {
@@ -283,7 +424,7 @@ static void check_running(void)
             abort();
     used_by_children = idle;
     for (int i = 0; i < RUNNING_CHILDREN && is_good; i++) {
-        fork_one(2000 + i);
+        fork_one(2000 + i, work_in_child);
         is_good = run_once(idle);
         usleep((useconds_t)(i * 731 % 5000));
     }
@@ -301,16 +442,20 @@ static void check_running(void)
 int main(int argc, char **argv)
 {
     char text[1024];
+    const bool is_locks_only = argc > 1 && strcmp(argv[1], "locks") == 0;
     const int n_children = argc > 1 ? atoi(argv[1]) : DEFAULT_CHILDREN;
-    if (!tgi_jit_describe(text, sizeof(text)))
+    if (!is_locks_only && !tgi_jit_describe(text, sizeof(text)))
         return 77;
     n_copied = mmap(NULL, sizeof(*n_copied), PROT_READ | PROT_WRITE,
                     MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (n_copied == MAP_FAILED)
         abort();
-    check_running();
-    check_long();
-    check_short(n_children);
+    check_locks();
+    if (!is_locks_only) {
+        check_running();
+        check_long();
+        check_short(n_children);
+    }
     printf("%d children passed, %d failed; %d had a copy of LLVM; %d functions "
            "compiled and %d calls run meanwhile\n",
            n_passed, n_failed, atomic_load(n_copied),

@@ -368,7 +368,7 @@ static bool has_variable(const tg_function *function,
 static tg_status commit_variables(tg_trace *t, tg_function *function)
 {
     tg_status status = TG_OK;
-    pthread_mutex_lock(&function->lock);
+    tgi_fork_lock_acquire(&function->lock);
     for (size_t i = 0; i < t->new_variables.n && !status; i++) {
         tgi_owned_variable own = t->new_variables.data[i];
         if (has_variable(function, own.variable))
@@ -381,7 +381,7 @@ static tg_status commit_variables(tg_trace *t, tg_function *function)
             tg_variable_retain(own.variable);
         }
     }
-    pthread_mutex_unlock(&function->lock);
+    tgi_fork_lock_release(&function->lock);
     return status;
 }
 

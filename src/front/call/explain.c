@@ -183,12 +183,12 @@ bool tg_function_retrace(tg_function *f, size_t trace, tg_retrace *out_retrace)
 {
     if (!f || !out_retrace)
         return false;
-    pthread_mutex_lock(&f->lock);
+    tgi_fork_lock_acquire(&f->lock);
     size_t first = f->n_traces - f->history.n;
     bool is_known = trace >= first && trace < f->n_traces;
     if (is_known)
         *out_retrace = f->history.data[trace - first];
-    pthread_mutex_unlock(&f->lock);
+    tgi_fork_lock_release(&f->lock);
     return is_known;
 }
 
@@ -215,13 +215,13 @@ char *tg_explain_retrace(tg_function *f)
     if (!f)
         return fail_null_function(__func__);
     tgi_api_frame frame = tgi_api_enter(f->ctx, __func__);
-    pthread_mutex_lock(&f->lock);
+    tgi_fork_lock_acquire(&f->lock);
     for (size_t i = 0; i < f->history.n; i++) {
         tgi_strbuf_addf(&text, "trace %u: ", f->history.data[i].number);
         tgi_retrace_print(&f->history.data[i], &text);
         tgi_strbuf_add(&text, "\n");
     }
-    pthread_mutex_unlock(&f->lock);
+    tgi_fork_lock_release(&f->lock);
     char *taken = take_text(&text);
     tgi_api_leave(frame);
     return taken;
@@ -312,10 +312,10 @@ char *tg_function_text(tg_function *f, tg_text_kind kind)
     if (!f)
         return fail_null_function(__func__);
     tgi_api_frame frame = tgi_api_enter(f->ctx, __func__);
-    pthread_mutex_lock(&f->lock);
+    tgi_fork_lock_acquire(&f->lock);
     for (size_t i = 0; i < f->table.n; i++)
         print_concrete(f->table.data[i], kind, &text);
-    pthread_mutex_unlock(&f->lock);
+    tgi_fork_lock_release(&f->lock);
     char *taken = take_text(&text);
     tgi_api_leave(frame);
     return taken;

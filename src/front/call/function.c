@@ -82,6 +82,14 @@ static tg_status function_init(tg_function *f, tg_context *ctx,
     return status;
 }
 
+/* In a forked child, which has no tracing and no waiting threads but one. */
+static void forget_threads(tgi_fork_lock *lock)
+{
+    tg_function *f = TGI_OBJECT_OF(lock, tg_function, lock);
+    tgi_pending_forget(f);
+    pthread_cond_init(&f->traced, NULL);
+}
+
 tg_function *tg_function_create_named(tg_context *ctx, const char *name,
                                       tg_callback *callback, void *user,
                                       const tg_function_options *user_options)
@@ -99,7 +107,7 @@ tg_function *tg_function_create_named(tg_context *ctx, const char *name,
     if (f) {
         tgi_refcount_init(&f->refs);
         f->ctx = tgi_context_ref(ctx);
-        pthread_mutex_init(&f->lock, NULL);
+        tgi_fork_lock_init(&f->lock, forget_threads);
         pthread_cond_init(&f->traced, NULL);
         tgi_live_add(TGI_LIVE_FUNCTION, 1);
         if (function_init(f, ctx, name, callback, user, &options)) {
@@ -137,7 +145,7 @@ void tg_function_release(tg_function *f)
     tgi_vec_deinit(&f->history);
     tgi_index_deinit(&f->index);
     /* The condition is not destroyed: see tgi_variant_table_deinit. */
-    pthread_mutex_destroy(&f->lock);
+    tgi_fork_lock_deinit(&f->lock);
     tgi_free(f->name);
     tgi_context_unref(f->ctx);
     tgi_free(f);
@@ -154,9 +162,9 @@ size_t tg_function_trace_count(const tg_function *function)
     if (!function)
         return 0;
     tg_function *f = (tg_function *)(uintptr_t)function; /* for its lock */
-    pthread_mutex_lock(&f->lock);
+    tgi_fork_lock_acquire(&f->lock);
     size_t n = f->n_traces;
-    pthread_mutex_unlock(&f->lock);
+    tgi_fork_lock_release(&f->lock);
     return n;
 }
 
@@ -358,7 +366,7 @@ static tg_status trace_unlocked(tg_function *f, const tgi_args *spec,
                                 tg_concrete **out_concrete,
                                 bool *out_fell_back)
 {
-    pthread_mutex_unlock(&f->lock);
+    tgi_fork_lock_release(&f->lock);
     *out_fell_back = false;
     tg_status status =
         tgi_concrete_trace(f, spec, args, site, out_concrete);
@@ -372,7 +380,7 @@ static tg_status trace_unlocked(tg_function *f, const tgi_args *spec,
         reason->generalised = false;
     if (!status)
         log_retrace(f, *out_concrete, reason, site);
-    pthread_mutex_lock(&f->lock);
+    tgi_fork_lock_acquire(&f->lock);
     return status;
 }
 
@@ -459,7 +467,7 @@ tg_status tgi_function_lookup(tg_function *f, tgi_args *args, bool is_exact,
     *out_concrete = NULL;
     if (f->has_signature)
         TGI_TRY(tgi_args_conform(args, &f->signature, f->name, site));
-    pthread_mutex_lock(&f->lock);
+    tgi_fork_lock_acquire(&f->lock);
     tg_concrete *recent = is_exact ? NULL : find_recent(f, args);
     tg_status status = TG_OK;
     if (recent) {
@@ -468,7 +476,7 @@ tg_status tgi_function_lookup(tg_function *f, tgi_args *args, bool is_exact,
     } else {
         status = find_or_trace(f, args, is_exact, site, out_concrete);
     }
-    pthread_mutex_unlock(&f->lock);
+    tgi_fork_lock_release(&f->lock);
     return status;
 }
 
@@ -478,11 +486,11 @@ void tg_function_clear(tg_function *f)
 {
     if (!f)
         return;
-    pthread_mutex_lock(&f->lock);
+    tgi_fork_lock_acquire(&f->lock);
     while (f->table.n > 0)
         tg_concrete_release(table_remove(f, f->table.n - 1));
     tgi_index_clear(&f->index);
-    pthread_mutex_unlock(&f->lock);
+    tgi_fork_lock_release(&f->lock);
 }
 
 tg_concrete *tg_function_concrete_at(tg_function *function,

@@ -113,7 +113,7 @@ struct tg_function {
     bool is_measured; /* plan */
     size_t max_traces, max_trace_bytes;
 
-    pthread_mutex_t lock; /* guards all below */
+    tgi_fork_lock lock; /* guards all below */
     pthread_cond_t traced;
     TGI_VEC(tg_concrete *) table; /* retained, in order of tracing */
     tg_concrete *recent;          /* most recently used of the table, or NULL */

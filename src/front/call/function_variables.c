@@ -17,14 +17,14 @@ static tg_variable *find_owned(tg_function *function, const char *name,
                                bool is_shared, bool *out_has_traces)
 {
     tg_variable *found = NULL;
-    pthread_mutex_lock(&function->lock);
+    tgi_fork_lock_acquire(&function->lock);
     *out_has_traces = function->n_traces > 0;
     for (size_t i = 0; i < function->variables.n && !found; i++) {
         const tgi_owned_variable *own = &function->variables.data[i];
         if (own->is_shared == is_shared && strcmp(own->name, name) == 0)
             found = own->variable;
     }
-    pthread_mutex_unlock(&function->lock);
+    tgi_fork_lock_release(&function->lock);
     return found;
 }
 
@@ -50,7 +50,7 @@ size_t tg_function_variables(tg_function *function, tg_variable_filter filter,
     size_t n = 0;
     if (!function)
         return 0;
-    pthread_mutex_lock(&function->lock);
+    tgi_fork_lock_acquire(&function->lock);
     for (size_t i = 0; i < function->variables.n; i++) {
         tg_variable *variable = function->variables.data[i].variable;
         if (filter == TG_TRAINABLE && !variable->is_trainable)
@@ -59,7 +59,7 @@ size_t tg_function_variables(tg_function *function, tg_variable_filter filter,
             out_variables[n] = tg_variable_retain(variable);
         n++;
     }
-    pthread_mutex_unlock(&function->lock);
+    tgi_fork_lock_release(&function->lock);
     return n;
 }
 

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+#include "base/at_fork.h"
+
 /* A thread in the waits-for graph, identified by its address. */
 typedef struct waiter {
     tgi_pending *waits_for; /* guarded by graph_lock */
@@ -20,6 +22,8 @@ struct tgi_pending {
 
 static pthread_mutex_t graph_lock = PTHREAD_MUTEX_INITIALIZER;
 static _Thread_local waiter self;
+
+TGI_LOCK_ACROSS_FORK(&graph_lock, (void)0)
 
 /* The last user frees it. */
 static void pending_release(tgi_pending *pending)
@@ -73,6 +77,20 @@ tgi_pending *tgi_pending_find(tg_function *f, const tgi_key *key)
     return NULL;
 }
 
+void tgi_pending_forget(tg_function *f)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < f->pending.n; i++) {
+        tgi_pending *pending = f->pending.data[i];
+        pending->n_users = 1; /* the waiting threads are not there, either */
+        if (pending->owner == &self)
+            f->pending.data[n++] = pending;
+        else
+            pending_release(pending);
+    }
+    f->pending.n = n;
+}
+
 /* Adds the edge to the waits-for graph, unless it would close a cycle. */
 static bool begin_wait(tgi_pending *pending)
 {
@@ -95,7 +113,7 @@ tg_status tgi_pending_wait(tg_function *f, tgi_pending *pending, tg_site site)
                  f->name);
     pending->n_users++;
     while (pending->owner)
-        pthread_cond_wait(&f->traced, &f->lock);
+        pthread_cond_wait(&f->traced, &f->lock.mutex);
     pthread_mutex_lock(&graph_lock);
     self.waits_for = NULL;
     pthread_mutex_unlock(&graph_lock);

@@ -28,6 +28,9 @@ void tgi_pending_end(tg_function *function, tgi_pending *pending);
  */
 tgi_pending *tgi_pending_find(tg_function *function, const tgi_key *key);
 
+/* In a forked child: removes the traces of threads that it does not have. */
+void tgi_pending_forget(tg_function *function);
+
 /* Waits for its end; releases the table lock meanwhile. */
 tg_status tgi_pending_wait(tg_function *function, tgi_pending *pending,
                            tg_site site);

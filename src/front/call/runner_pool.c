@@ -12,7 +12,7 @@ enum { MAX_IDLE = 4 };
 
 void tgi_runner_pool_init(tgi_runner_pool *pool)
 {
-    pthread_mutex_init(&pool->lock, NULL);
+    tgi_fork_lock_init(&pool->lock, NULL);
 }
 
 void tgi_runner_pool_deinit(tgi_runner_pool *pool)
@@ -21,7 +21,7 @@ void tgi_runner_pool_deinit(tgi_runner_pool *pool)
     for (size_t i = 0; i < pool->idle.n; i++)
         tgi_runner_destroy(pool->idle.data[i]);
     tgi_vec_deinit(&pool->idle);
-    pthread_mutex_destroy(&pool->lock);
+    tgi_fork_lock_deinit(&pool->lock);
 }
 
 /* Empties the fast slot; NULL if it is empty. */
@@ -35,7 +35,7 @@ static tgi_runner *take_fast_slot(tgi_runner_pool *pool)
 static void push_idle(tgi_runner_pool *pool, tgi_runner *runner)
 {
     tgi_runner *excess = NULL;
-    pthread_mutex_lock(&pool->lock);
+    tgi_fork_lock_acquire(&pool->lock);
     if (pool->idle.n == MAX_IDLE) {
         excess = pool->idle.data[0];
         memmove(pool->idle.data, pool->idle.data + 1,
@@ -43,7 +43,7 @@ static void push_idle(tgi_runner_pool *pool, tgi_runner *runner)
     }
     if (!tgi_vec_push(&pool->idle, runner))
         excess = runner;
-    pthread_mutex_unlock(&pool->lock);
+    tgi_fork_lock_release(&pool->lock);
     tgi_runner_destroy(excess);
 }
 
@@ -64,10 +64,10 @@ size_t tgi_runner_pool_bytes(tgi_runner_pool *pool)
         bytes += (size_t)tgi_runner_bytes(fast, NULL);
         return_runner(pool, fast);
     }
-    pthread_mutex_lock(&pool->lock);
+    tgi_fork_lock_acquire(&pool->lock);
     for (size_t i = 0; i < pool->idle.n; i++)
         bytes += (size_t)tgi_runner_bytes(pool->idle.data[i], NULL);
-    pthread_mutex_unlock(&pool->lock);
+    tgi_fork_lock_release(&pool->lock);
     return bytes;
 }
 
@@ -81,13 +81,13 @@ tg_status tgi_runner_acquire(tg_concrete *c, const int64_t *symbols,
         return TG_OK;
     }
     *out_runner = NULL;
-    pthread_mutex_lock(&pool->lock);
+    tgi_fork_lock_acquire(&pool->lock);
     for (size_t i = pool->idle.n; i-- > 0 && !*out_runner;)
         if (tgi_runner_has_symbols(pool->idle.data[i], symbols)) {
             *out_runner = pool->idle.data[i];
             pool->idle.data[i] = pool->idle.data[--pool->idle.n];
         }
-    pthread_mutex_unlock(&pool->lock);
+    tgi_fork_lock_release(&pool->lock);
     if (fast)
         push_idle(pool, fast);
     return *out_runner

@@ -6,9 +6,9 @@
 #ifndef TGI_RUNNER_POOL_H
 #define TGI_RUNNER_POOL_H
 
-#include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/fork_lock.h"
 #include "base/vec.h"
 #include "front/call/runner.h"
 
@@ -16,7 +16,7 @@ typedef struct tgi_runner_pool {
     /* One idle runner, or NULL, exchanged without the lock: most traces are
        called by one thread. */
     _Atomic(tgi_runner *) fast_slot;
-    pthread_mutex_t lock; /* guards `idle` */
+    tgi_fork_lock lock; /* guards `idle` */
     TGI_VEC(tgi_runner *) idle;
 } tgi_runner_pool;
 

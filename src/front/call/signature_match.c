@@ -3,6 +3,7 @@
  * signature_match.c - compares argument lists: keys, matching a call against a
  * spec, generalisation, declared signatures.
  */
+#include <assert.h>
 #include <string.h>
 
 #include "base/dtype.h"
@@ -12,50 +13,68 @@
 
 /* -- Keys ------------------------------------------------------------------ */
 
-static bool key_add(tgi_key *key, const void *data, size_t bytes)
+/* The key has room. */
+static void key_add(tgi_key *key, const void *data, size_t bytes)
 {
-    if (!tgi_vec_reserve(key, key->n + bytes))
-        return false;
     if (bytes)
         memcpy(key->data + key->n, data, bytes);
     key->n += bytes;
-    return true;
 }
 
 /* A static value as kind, C type and bits, so that 1, 1.0 and true differ. */
-static bool key_add_static(tgi_key *key, const tg_operand *fixed)
+static void key_add_static(tgi_key *key, const tg_operand *fixed)
 {
-    if (fixed->kind == TG_OPERAND_STRING)
-        return key_add(key, "s", 1) &&
-               key_add(key, fixed->as.string, strlen(fixed->as.string) + 1);
-    return key_add(key, "n", 1) &&
-           key_add(key, &fixed->kind, sizeof(fixed->kind)) &&
-           key_add(key, &fixed->as.u, sizeof(fixed->as.u));
+    if (fixed->kind == TG_OPERAND_STRING) {
+        key_add(key, "s", 1);
+        key_add(key, fixed->as.string, strlen(fixed->as.string) + 1);
+    } else {
+        key_add(key, "n", 1);
+        key_add(key, &fixed->kind, sizeof(fixed->kind));
+        key_add(key, &fixed->as.u, sizeof(fixed->as.u));
+    }
+}
+
+enum { HEAD_WORDS = 3 };
+
+static void key_add_arg(tgi_key *key, const tgi_arg *arg)
+{
+    const uint32_t head[HEAD_WORDS] = {
+        arg->kind | (uint32_t)arg->dtype << 8 |
+            (uint32_t)(uint8_t)arg->rank << 16 |
+            (uint32_t)arg->is_untrainable << 24,
+        arg->operand, arg->alias};
+    key_add(key, head, sizeof(head));
+    key_add(key, &arg->bundle_type, sizeof(arg->bundle_type));
+    key_add(key, &arg->offset, sizeof(arg->offset));
+    key_add(key, arg->dims, (size_t)arg->rank * sizeof(arg->dims[0]));
+    if (arg->kind == TGI_ARG_STATIC)
+        key_add_static(key, &arg->fixed);
+}
+
+/* At most so many bytes are added for an argument. */
+static size_t max_bytes(const tgi_arg *arg)
+{
+    const tg_operand *fixed = &arg->fixed;
+    const bool is_string =
+        arg->kind == TGI_ARG_STATIC && fixed->kind == TG_OPERAND_STRING;
+    return HEAD_WORDS * sizeof(uint32_t) + sizeof(arg->bundle_type) +
+           sizeof(arg->offset) + (size_t)arg->rank * sizeof(arg->dims[0]) + 1 +
+           sizeof(fixed->kind) + sizeof(fixed->as.u) +
+           (is_string ? strlen(fixed->as.string) + 1 : 0);
 }
 
 bool tgi_args_key(const tgi_args *args, tgi_key *out_key)
 {
-    uint64_t n = args->n_operands;
-    /* Enough for everything except strings. */
-    if (!tgi_vec_reserve(out_key, 8 + args->list.n * (sizeof(tgi_arg) / 2)) ||
-        !key_add(out_key, &n, sizeof(n)))
+    const uint64_t n = args->n_operands;
+    size_t bytes = out_key->n + sizeof(n);
+    for (size_t i = 0; i < args->list.n; i++)
+        bytes += max_bytes(&args->list.data[i]);
+    if (!tgi_vec_reserve(out_key, bytes))
         return false;
-    for (size_t i = 0; i < args->list.n; i++) {
-        const tgi_arg *arg = &args->list.data[i];
-        uint32_t head[3] = {arg->kind | (uint32_t)arg->dtype << 8 |
-                                (uint32_t)(uint8_t)arg->rank << 16 |
-                                (uint32_t)arg->is_untrainable << 24,
-                            arg->operand, arg->alias};
-        if (!key_add(out_key, head, sizeof(head)) ||
-            !key_add(out_key, &arg->bundle_type, sizeof(arg->bundle_type)) ||
-            !key_add(out_key, &arg->offset, sizeof(arg->offset)) ||
-            !key_add(out_key, arg->dims,
-                     (size_t)arg->rank * sizeof(arg->dims[0])))
-            return false;
-        if (arg->kind == TGI_ARG_STATIC &&
-            !key_add_static(out_key, &arg->fixed))
-            return false;
-    }
+    key_add(out_key, &n, sizeof(n));
+    for (size_t i = 0; i < args->list.n; i++)
+        key_add_arg(out_key, &args->list.data[i]);
+    assert(out_key->n <= bytes);
     return true;
 }
 

@@ -21,9 +21,16 @@ bool tgi_thread_is_compiling(void)
     return n_compiling > 0;
 }
 
+/* In a forked child, which has no waiting threads. */
+static void forget_threads(tgi_fork_lock *lock)
+{
+    tgi_variant_table *table = TGI_OBJECT_OF(lock, tgi_variant_table, lock);
+    pthread_cond_init(&table->compiled, NULL);
+}
+
 void tgi_variant_table_init(tgi_variant_table *table)
 {
-    pthread_mutex_init(&table->lock, NULL);
+    tgi_fork_lock_init(&table->lock, forget_threads);
     pthread_cond_init(&table->compiled, NULL);
 }
 
@@ -34,7 +41,7 @@ void tgi_variant_table_deinit(tgi_variant_table *table)
         tgi_program_release(table->list.data[i].program);
     }
     tgi_vec_deinit(&table->list);
-    pthread_mutex_destroy(&table->lock);
+    tgi_fork_lock_deinit(&table->lock);
     /* The condition is not destroyed: it owns no memory, and in a forked child
        pthread_cond_destroy would wait for threads that do not exist. */
 }
@@ -42,11 +49,11 @@ void tgi_variant_table_deinit(tgi_variant_table *table)
 size_t tgi_variant_table_bytes(tgi_variant_table *table)
 {
     size_t bytes = 0;
-    pthread_mutex_lock(&table->lock);
+    tgi_fork_lock_acquire(&table->lock);
     for (size_t i = 0; i < table->list.n; i++)
         if (table->list.data[i].program)
             bytes += tgi_program_bytes(table->list.data[i].program);
-    pthread_mutex_unlock(&table->lock);
+    tgi_fork_lock_release(&table->lock);
     return bytes;
 }
 
@@ -91,12 +98,12 @@ static tg_status add_variant(tg_concrete *c, const int64_t *values,
     if (bytes)
         memcpy(variant.values, values, bytes);
     table->compiler = getpid();
-    pthread_mutex_unlock(&table->lock);
+    tgi_fork_lock_release(&table->lock);
     n_compiling++;
     tg_status status =
         tgi_compile_variant(c, values, budget, out_work, &variant.program);
     n_compiling--;
-    pthread_mutex_lock(&table->lock);
+    tgi_fork_lock_acquire(&table->lock);
     table->compiler = 0;
     pthread_cond_broadcast(&table->compiled);
     if (!status && *out_work == 0)
@@ -134,7 +141,7 @@ bool tgi_variant_table_first(tg_concrete *c, int64_t *out_values,
     tgi_variant_table *table = &c->variants;
     const size_t n = tgi_dims_n_values(c->graph->dims);
     *out_program = NULL;
-    pthread_mutex_lock(&table->lock);
+    tgi_fork_lock_acquire(&table->lock);
     for (size_t i = 0; i < table->list.n && !*out_program; i++) {
         const tgi_compiled_variant *variant = &table->list.data[i];
         if (!variant->program)
@@ -143,7 +150,7 @@ bool tgi_variant_table_first(tg_concrete *c, int64_t *out_values,
         if (n)
             memcpy(out_values, variant->values, n * sizeof(*out_values));
     }
-    pthread_mutex_unlock(&table->lock);
+    tgi_fork_lock_release(&table->lock);
     return *out_program != NULL;
 }
 
@@ -151,15 +158,15 @@ void tgi_variant_table_compile(tg_concrete *c, const int64_t *values)
 {
     tgi_variant_table *table = &c->variants;
     size_t work;
-    pthread_mutex_lock(&table->lock);
+    tgi_fork_lock_acquire(&table->lock);
     while (is_compiling(table))
-        pthread_cond_wait(&table->compiled, &table->lock);
+        pthread_cond_wait(&table->compiled, &table->lock.mutex);
     /* A failure (out of memory) is dropped: a later call tries again. */
     if (!find_variant(c, values))
         (void)add_variant(c, values, TGI_MAX_COMPILE_WORK, &work);
     table->queued = 0;
     table->queued_work = 0;
-    pthread_mutex_unlock(&table->lock);
+    tgi_fork_lock_release(&table->lock);
 }
 
 tg_status tgi_variant_table_get(tg_concrete *c, const int64_t *values,
@@ -171,10 +178,10 @@ tg_status tgi_variant_table_get(tg_concrete *c, const int64_t *values,
     tg_status status = TG_OK;
     size_t work;
     *out_program = NULL;
-    pthread_mutex_lock(&table->lock);
+    tgi_fork_lock_acquire(&table->lock);
     while (!(known = find_variant(c, values)) && is_compiling(table) &&
            !n_compiling && is_within_budget(table, budget))
-        pthread_cond_wait(&table->compiled, &table->lock);
+        pthread_cond_wait(&table->compiled, &table->lock.mutex);
     if (!known && !is_compiling(table) &&
         (is_within_budget(table, budget) || !is_queued(table))) {
         status = add_variant(c, values, budget, &work);
@@ -186,6 +193,6 @@ tg_status tgi_variant_table_get(tg_concrete *c, const int64_t *values,
     *out_is_pending = !status && !known;
     if (known && known->program)
         *out_program = tgi_program_retain(known->program);
-    pthread_mutex_unlock(&table->lock);
+    tgi_fork_lock_release(&table->lock);
     return status;
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <sys/types.h>
 
+#include "base/fork_lock.h"
 #include "base/vec.h"
 #include "jit.h"
 #include "tgjit/function.h"
@@ -20,7 +21,7 @@ typedef struct tgi_compiled_variant {
 } tgi_compiled_variant;
 
 typedef struct tgi_variant_table {
-    pthread_mutex_t lock; /* guards all below */
+    tgi_fork_lock lock; /* guards all below */
     pthread_cond_t compiled;
     TGI_VEC(tgi_compiled_variant) list;
     /* Process ids, not flags: a forked child has neither the compiling thread

@@ -22,7 +22,7 @@ tg_archive *tgi_archive_alloc(tg_context *ctx)
     }
     tgi_refcount_init(&archive->refs);
     archive->ctx = tgi_context_ref(ctx);
-    pthread_mutex_init(&archive->lock, NULL);
+    tgi_fork_lock_init(&archive->lock, NULL);
     tgi_live_add(TGI_LIVE_ARCHIVE, 1);
     return archive;
 }
@@ -64,7 +64,7 @@ void tg_archive_release(tg_archive *archive)
     tgi_vec_deinit(&archive->metadata);
     tgi_index_deinit(&archive->by_name);
     tgi_file_bytes_release(archive->bytes);
-    pthread_mutex_destroy(&archive->lock);
+    tgi_fork_lock_deinit(&archive->lock);
     tgi_context_unref(archive->ctx);
     tgi_free(archive);
     tgi_live_add(TGI_LIVE_ARCHIVE, -1);
@@ -174,9 +174,9 @@ size_t tg_archive_count(tg_archive *archive)
 {
     if (!archive)
         return 0;
-    pthread_mutex_lock(&archive->lock);
+    tgi_fork_lock_acquire(&archive->lock);
     const size_t n = archive->entries.n;
-    pthread_mutex_unlock(&archive->lock);
+    tgi_fork_lock_release(&archive->lock);
     return n;
 }
 
@@ -185,10 +185,10 @@ const char *tg_archive_name(tg_archive *archive, size_t i)
     const char *name = NULL;
     if (!archive)
         return NULL;
-    pthread_mutex_lock(&archive->lock);
+    tgi_fork_lock_acquire(&archive->lock);
     if (i < archive->entries.n)
         name = archive->entries.data[i].name;
-    pthread_mutex_unlock(&archive->lock);
+    tgi_fork_lock_release(&archive->lock);
     return name;
 }
 
@@ -196,9 +196,9 @@ bool tg_archive_has(tg_archive *archive, const char *name)
 {
     if (!archive || !name)
         return false;
-    pthread_mutex_lock(&archive->lock);
+    tgi_fork_lock_acquire(&archive->lock);
     const bool is_there = tgi_archive_find(archive, name) != NULL;
-    pthread_mutex_unlock(&archive->lock);
+    tgi_fork_lock_release(&archive->lock);
     return is_there;
 }
 
@@ -220,9 +220,9 @@ tg_tensor *tg_archive_get(tg_archive *archive, const char *name)
         tgi_api_enter(archive ? archive->ctx : NULL, __func__);
     tg_tensor *tensor = NULL;
     if (check_arguments(archive, name, "name") == TG_OK) {
-        pthread_mutex_lock(&archive->lock);
+        tgi_fork_lock_acquire(&archive->lock);
         tensor = get_locked(archive, name);
-        pthread_mutex_unlock(&archive->lock);
+        tgi_fork_lock_release(&archive->lock);
     }
     tgi_api_leave(frame);
     return tensor;
@@ -235,10 +235,10 @@ static tg_status add(tg_archive *archive, const char *name, tg_tensor *tensor)
         return tgi_bad_argument("the tensor for '%.200s' %s", name,
                                 tensor ? "belongs to another context"
                                        : "is NULL");
-    pthread_mutex_lock(&archive->lock);
+    tgi_fork_lock_acquire(&archive->lock);
     const tg_status status = tgi_archive_push(archive, name, tensor, NULL,
                                               TG_ERROR_INVALID_ARGUMENT);
-    pthread_mutex_unlock(&archive->lock);
+    tgi_fork_lock_release(&archive->lock);
     return status;
 }
 
@@ -285,9 +285,9 @@ const char *tg_archive_metadata(tg_archive *archive, const char *key)
 {
     if (!archive || !key)
         return NULL;
-    pthread_mutex_lock(&archive->lock);
+    tgi_fork_lock_acquire(&archive->lock);
     const char *value = find_metadata(archive, key);
-    pthread_mutex_unlock(&archive->lock);
+    tgi_fork_lock_release(&archive->lock);
     return value;
 }
 
@@ -296,10 +296,10 @@ const char *tg_archive_metadata_key(tg_archive *archive, size_t i)
     const char *key = NULL;
     if (!archive)
         return NULL;
-    pthread_mutex_lock(&archive->lock);
+    tgi_fork_lock_acquire(&archive->lock);
     if (i < archive->metadata.n)
         key = archive->metadata.data[i].key;
-    pthread_mutex_unlock(&archive->lock);
+    tgi_fork_lock_release(&archive->lock);
     return key;
 }
 
@@ -312,10 +312,10 @@ tg_status tg_archive_add_metadata(tg_archive *archive, const char *key,
     if (!status && !value)
         status = tgi_bad_argument("the value is NULL");
     if (!status) {
-        pthread_mutex_lock(&archive->lock);
+        tgi_fork_lock_acquire(&archive->lock);
         status = tgi_archive_push_metadata(archive, key, value,
                                            TG_ERROR_INVALID_ARGUMENT);
-        pthread_mutex_unlock(&archive->lock);
+        tgi_fork_lock_release(&archive->lock);
     }
     tgi_api_leave(frame);
     return status;

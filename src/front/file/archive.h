@@ -6,8 +6,7 @@
 #ifndef TGI_ARCHIVE_H
 #define TGI_ARCHIVE_H
 
-#include <pthread.h>
-
+#include "base/fork_lock.h"
 #include "base/hash.h"
 #include "base/strbuf.h"
 #include "base/vec.h"
@@ -42,7 +41,7 @@ struct tg_archive {
     tgi_file_bytes *bytes;    /* NULL: not from a file */
     tg_archive_format format; /* of the file */
 
-    pthread_mutex_t lock; /* guards what follows */
+    tgi_fork_lock lock; /* guards what follows */
     TGI_VEC(tgi_archive_entry) entries;
     tgi_index by_name; /* positions are from 1 on */
     TGI_VEC(tgi_metadata) metadata;

@@ -130,9 +130,9 @@ tg_status tgi_archive_write(tg_archive *archive, const char *path,
     if (!archive || !path)
         return tgi_bad_argument("the %s is NULL", archive ? "path" : "archive");
     TGI_TRY(choose_format(path, &format));
-    pthread_mutex_lock(&archive->lock);
+    tgi_fork_lock_acquire(&archive->lock);
     const tg_status status = write_locked(archive, path, format);
-    pthread_mutex_unlock(&archive->lock);
+    tgi_fork_lock_release(&archive->lock);
     return status;
 }
 

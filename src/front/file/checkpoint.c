@@ -56,7 +56,7 @@ static tg_status copy_contents(tg_context *ctx, tgi_variable_list *list)
 /* All or none. */
 static tg_status push_list(tg_archive *archive, const tgi_variable_list *list)
 {
-    pthread_mutex_lock(&archive->lock);
+    tgi_fork_lock_acquire(&archive->lock);
     const size_t before = archive->entries.n;
     tg_status status = TG_OK;
     for (size_t i = 0; i < list->n && !status; i++)
@@ -65,7 +65,7 @@ static tg_status push_list(tg_archive *archive, const tgi_variable_list *list)
                                   TG_ERROR_INVALID_ARGUMENT);
     if (status)
         tgi_archive_cut(archive, before);
-    pthread_mutex_unlock(&archive->lock);
+    tgi_fork_lock_release(&archive->lock);
     return status;
 }
 
@@ -254,9 +254,9 @@ static tg_status assign_list(tg_archive *archive, const char *prefix,
 {
     tgi_mapping m;
     TGI_TRY(check_context(list, archive->ctx));
-    pthread_mutex_lock(&archive->lock);
+    tgi_fork_lock_acquire(&archive->lock);
     const tg_status status = find_tensors(archive, prefix, list, options);
-    pthread_mutex_unlock(&archive->lock);
+    tgi_fork_lock_release(&archive->lock);
     if (status)
         return status;
     drop_missing(list);

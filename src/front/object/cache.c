@@ -64,12 +64,12 @@ static void open_once(tg_context *ctx)
     const tg_status status = open_disk_cache(cache, &disk_cache);
     bool is_first = false;
     if (status != TG_ERROR_OUT_OF_MEMORY) {
-        pthread_mutex_lock(&ctx->lock);
+        tgi_fork_lock_acquire(&ctx->lock);
         is_first = !atomic_load(&cache->is_opened);
         if (is_first)
             cache->disk_cache = disk_cache;
         atomic_store(&cache->is_opened, true);
-        pthread_mutex_unlock(&ctx->lock);
+        tgi_fork_lock_release(&ctx->lock);
     }
     if (!is_first)
         tgi_disk_cache_release(disk_cache);

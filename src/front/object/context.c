@@ -215,7 +215,7 @@ static void print_to_stderr(const char *text, void *user)
 
 static void context_destroy(tg_context *ctx)
 {
-    pthread_mutex_destroy(&ctx->lock);
+    tgi_fork_lock_deinit(&ctx->lock);
     tgi_vec_deinit(&ctx->variables);
     tgi_name_counts_deinit(&ctx->default_scopes);
     tgi_free(ctx->dump_dir);
@@ -300,7 +300,7 @@ static tg_status context_create(const tg_context_options *options,
     tgi_refcount_init(&ctx->handles);
     ctx->id = 1 + atomic_fetch_add(&last_id, 1);
     ctx->seed = options->seed;
-    pthread_mutex_init(&ctx->lock, NULL);
+    tgi_fork_lock_init(&ctx->lock, NULL);
     tgi_live_add(TGI_LIVE_CONTEXT, 1);
     tgi_code_cache_open();
     const tg_status status = copy_texts(ctx, options, values);
@@ -390,14 +390,14 @@ tg_context *tg_context_retain(tg_context *ctx)
 static tg_variable *disown_variable(tg_context *ctx)
 {
     tg_variable *disowned = NULL;
-    pthread_mutex_lock(&ctx->lock);
+    tgi_fork_lock_acquire(&ctx->lock);
     ctx->is_closed = true;
     for (size_t i = ctx->variables.n; i-- > 0 && !disowned;)
         if (ctx->variables.data[i]->is_shared)
             disowned = ctx->variables.data[i];
     if (disowned)
         disowned->is_shared = false;
-    pthread_mutex_unlock(&ctx->lock);
+    tgi_fork_lock_release(&ctx->lock);
     return disowned;
 }
 
@@ -430,7 +430,7 @@ size_t tg_context_variables(tg_context *ctx, tg_variable_filter filter,
     if (!ctx)
         return 0;
     size_t n = 0;
-    pthread_mutex_lock(&ctx->lock);
+    tgi_fork_lock_acquire(&ctx->lock);
     for (size_t i = 0; i < ctx->variables.n; i++) {
         tg_variable *variable = ctx->variables.data[i];
         if (filter == TG_TRAINABLE && !variable->is_trainable)
@@ -443,7 +443,7 @@ size_t tg_context_variables(tg_context *ctx, tg_variable_filter filter,
         }
         n++;
     }
-    pthread_mutex_unlock(&ctx->lock);
+    tgi_fork_lock_release(&ctx->lock);
     return n;
 }
 
@@ -452,13 +452,13 @@ tg_variable *tg_context_find_variable(tg_context *ctx, const char *name)
     tg_variable *found = NULL;
     if (!ctx || !name)
         return NULL;
-    pthread_mutex_lock(&ctx->lock);
+    tgi_fork_lock_acquire(&ctx->lock);
     for (size_t i = 0; i < ctx->variables.n && !found; i++) {
         tg_variable *variable = ctx->variables.data[i];
         if (strcmp(variable->name, name) == 0 &&
             tgi_refcount_try_inc(&variable->refs))
             found = variable;
     }
-    pthread_mutex_unlock(&ctx->lock);
+    tgi_fork_lock_release(&ctx->lock);
     return found;
 }

@@ -59,23 +59,23 @@ static tgi_calibration set_calibration(tg_context *ctx,
                                        const tgi_calibration *calibration,
                                        bool replaces)
 {
-    pthread_mutex_lock(&ctx->lock);
+    tgi_fork_lock_acquire(&ctx->lock);
     if (replaces || !ctx->has_read_calibration) {
         ctx->calibration = *calibration;
         ctx->has_read_calibration = true;
     }
     const tgi_calibration now = ctx->calibration;
-    pthread_mutex_unlock(&ctx->lock);
+    tgi_fork_lock_release(&ctx->lock);
     return now;
 }
 
 /* The entry is read without holding the lock, because the log may call back. */
 tgi_calibration tgi_context_calibration(tg_context *ctx)
 {
-    pthread_mutex_lock(&ctx->lock);
+    tgi_fork_lock_acquire(&ctx->lock);
     const bool has_read = ctx->has_read_calibration;
     const tgi_calibration known = ctx->calibration;
-    pthread_mutex_unlock(&ctx->lock);
+    tgi_fork_lock_release(&ctx->lock);
     if (has_read || !ctx->is_calibrated)
         return known;
     tgi_error_copy before;

@@ -5,8 +5,7 @@
 #ifndef TGI_CONTEXT_OBJECT_H
 #define TGI_CONTEXT_OBJECT_H
 
-#include <pthread.h>
-
+#include "base/fork_lock.h"
 #include "base/log.h"
 #include "base/name_counts.h"
 #include "base/refcount.h"
@@ -71,7 +70,7 @@ struct tg_context {
     atomic_bool has_warned_no_jit;
     atomic_uint n_traces; /* begun so far: their numbers */
 
-    pthread_mutex_t lock; /* guards all below, and opening the disk cache */
+    tgi_fork_lock lock; /* guards all below, and opening the disk cache */
     /* Of all variables only those that tg_get_variable creates (is_shared) are
        retained. The list is in the order of creation. */
     TGI_VEC(tg_variable *) variables;

@@ -169,11 +169,11 @@ tg_status tgi_scope_push_default(tg_context *ctx, const char *name,
     scope_frame *frame = find_frame(ctx);
     uint64_t number;
     if (!frame)
-        pthread_mutex_lock(&ctx->lock);
+        tgi_fork_lock_acquire(&ctx->lock);
     const bool is_counted = tgi_name_counts_next(
         frame ? &frame->defaults : &ctx->default_scopes, name, &number);
     if (!frame)
-        pthread_mutex_unlock(&ctx->lock);
+        tgi_fork_lock_release(&ctx->lock);
     return is_counted ? push_scope(ctx, name, number, reuse)
                       : tgi_error_memory();
 }

@@ -100,10 +100,10 @@ static const char *keep_text(const tg_tensor *tensor, char *text)
 {
     /* The cached text is not part of the tensor's value. */
     tg_tensor *mutable_tensor = (tg_tensor *)(uintptr_t)tensor;
-    pthread_mutex_lock(&tensor->ctx->lock);
+    tgi_fork_lock_acquire(&tensor->ctx->lock);
     char *replaced = mutable_tensor->text;
     mutable_tensor->text = text;
-    pthread_mutex_unlock(&tensor->ctx->lock);
+    tgi_fork_lock_release(&tensor->ctx->lock);
     tgi_free(replaced);
     return text;
 }

@@ -49,14 +49,14 @@ static tg_status add_to_context(tg_context *ctx, tg_variable *variable,
                                 const char *requested, bool *out_is_taken)
 {
     bool is_taken = false, is_listed = false;
-    pthread_mutex_lock(&ctx->lock);
+    tgi_fork_lock_acquire(&ctx->lock);
     if (variable->is_shared)
         is_taken = name_is_taken(ctx, requested);
     if (!is_taken) {
         variable->name = unique_name(ctx, requested);
         is_listed = variable->name && tgi_vec_push(&ctx->variables, variable);
     }
-    pthread_mutex_unlock(&ctx->lock);
+    tgi_fork_lock_release(&ctx->lock);
     if (is_taken)
         *out_is_taken = true;
     return is_listed  ? TG_OK
@@ -66,7 +66,7 @@ static tg_status add_to_context(tg_context *ctx, tg_variable *variable,
 
 static void remove_from_context(tg_context *ctx, const tg_variable *variable)
 {
-    pthread_mutex_lock(&ctx->lock);
+    tgi_fork_lock_acquire(&ctx->lock);
     for (size_t i = ctx->variables.n; i-- > 0;)
         if (ctx->variables.data[i] == variable) {
             ctx->variables.n--;
@@ -74,7 +74,7 @@ static void remove_from_context(tg_context *ctx, const tg_variable *variable)
                     (ctx->variables.n - i) * sizeof(variable));
             break;
         }
-    pthread_mutex_unlock(&ctx->lock);
+    tgi_fork_lock_release(&ctx->lock);
 }
 
 /* -- Creation and destruction ---------------------------------------------- */
@@ -271,25 +271,25 @@ void tg_variable_release(tg_variable *variable)
 tg_variable *tgi_variable_find_shared(tg_context *ctx, const char *name)
 {
     tg_variable *found = NULL;
-    pthread_mutex_lock(&ctx->lock);
+    tgi_fork_lock_acquire(&ctx->lock);
     for (size_t i = 0; i < ctx->variables.n && !found; i++) {
         tg_variable *variable = ctx->variables.data[i];
         if (variable->is_shared && strcmp(variable->name, name) == 0)
             found = variable;
     }
-    pthread_mutex_unlock(&ctx->lock);
+    tgi_fork_lock_release(&ctx->lock);
     return found;
 }
 
 void tgi_variable_unshare(tg_variable *variable)
 {
     tg_context *ctx = variable->ctx;
-    pthread_mutex_lock(&ctx->lock);
+    tgi_fork_lock_acquire(&ctx->lock);
     const bool is_removed =
         variable->is_shared && tgi_refcount_get(&variable->refs) == 2;
     if (is_removed)
         variable->is_shared = false;
-    pthread_mutex_unlock(&ctx->lock);
+    tgi_fork_lock_release(&ctx->lock);
     if (is_removed)
         tg_variable_release(variable);
 }

@@ -36,6 +36,7 @@ static bool should_share_b(const tgi_scheduler *r, const tgi_schedule *s)
         m->reduces_columns || !tgi_dim_is_known(extent[axis]) ||
         !tgi_dim_is_known(extent[s->inner]) ||
         !tgi_dim_is_known(extent[s->vector_axis]) ||
+        extent[s->vector_axis] == 0 ||
         !tgi_dim_is_known(extent[m->row_axis]))
         return false;
     return tgi_schedule_operand(s, TGI_OPERAND_B)->stride[axis].distance == 0 &&

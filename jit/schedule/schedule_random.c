@@ -380,6 +380,15 @@ static int64_t round_up(int64_t n, int64_t step)
     return (n + step - 1) / step * step;
 }
 
+/* Runs of A, where it has any, of 1 step too. */
+static void draw_run(variation *v)
+{
+    tgi_matmul_schedule *m = &v->s->matmul;
+    const unsigned longest = tgi_schedule_longest_run(v->s);
+    m->a_run =
+        longest && !m->looks_ahead && flip(v) ? draw_power(v, longest) : 0;
+}
+
 static void draw_matmul_options(variation *v)
 {
     tgi_matmul_schedule *m = &v->s->matmul;
@@ -392,6 +401,7 @@ static void draw_matmul_options(variation *v)
     m->prefetches_panels = flip(v);
     m->looks_ahead =
         v->s->loops->accesses.data[m->a_access].index && flip(v);
+    draw_run(v);
     if (flip(v))
         m->prefetched_a_bytes = m->prefetched_b_bytes = 0;
     m->n_panels = flip(v) ? 1 + draw(v, 6) : 0;

@@ -131,6 +131,28 @@ static tg_status verify_function(const tgi_schedule *s)
     return TG_OK;
 }
 
+/* Every k-block of A consists of whole runs of contiguous elements. */
+static tg_status verify_run(const tgi_schedule *s)
+{
+    const tgi_matmul_schedule *m = &s->matmul;
+    const uint32_t index = access_at(s, m->a_access)->index;
+    if (!m->a_run)
+        return TG_OK;
+    TGI_REQUIRE(index && !m->looks_ahead, "runs without a table of offsets",
+                m->a_run);
+    const tgi_offset_table *table =
+        &s->loops->offsets.data[s->loops->insts.data[index].number];
+    const tgi_stride last = table->stride[table->n_axes - 1];
+    const tgi_dim extent = table->extent[table->n_axes - 1];
+    TGI_REQUIRE(tgi_stride_is_one(last), "runs that are not contiguous",
+                m->a_run);
+    TGI_REQUIRE(tgi_dim_is_known(extent) && extent % m->a_run == 0 &&
+                    TGI_BLOCK_ROWS % m->a_run == 0 &&
+                    s->split_block % m->a_run == 0,
+                "a k-block divides a run", m->a_run);
+    return TG_OK;
+}
+
 static tg_status verify_packing(const tgi_schedule *s)
 {
     const tgi_matmul_schedule *m = &s->matmul;
@@ -153,6 +175,7 @@ static tg_status verify_packing(const tgi_schedule *s)
                 "prefetch of matrices of unknown size", 0);
     TGI_REQUIRE(!m->looks_ahead || access_at(s, m->a_access)->index,
                 "a micro-kernel looks ahead in no table of offsets", 0);
+    TGI_TRY(verify_run(s));
     return m->calls_function ? verify_function(s) : TG_OK;
 }
 

@@ -287,6 +287,29 @@ Test(conv, image_rows_that_share_filters_have_the_same_bits)
     check_modes(few_pixels);
 }
 
+/* Rows of a window are 144 contiguous elements, in runs of 16 steps of k; the
+   last of two k-blocks has 11 of them. */
+static void short_runs(session *s, outcome *out)
+{
+    tg_function *f = tg_function_create(s->ctx, relu_of_conv, NULL, NULL);
+    tg_tensor *x = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(2, 9, 8, 48),
+                                    tg_normal(0, 1));
+    tg_tensor *w = tg_tensor_create(s->ctx, TG_F32, TG_DIMS(3, 3, 48, 64),
+                                    tg_normal(0, 1));
+    tg_tensor *bias =
+        tg_tensor_create(s->ctx, TG_F32, TG_DIMS(64), tg_normal(0, 1));
+    note_result(out, call_one(f, TG_ARGS(x, w, bias)));
+    tg_tensor_release(bias);
+    tg_tensor_release(w);
+    tg_tensor_release(x);
+    tg_function_release(f);
+}
+
+Test(conv, runs_of_channels_have_the_same_bits)
+{
+    check_modes(short_runs);
+}
+
 /* -- Gradients ------------------------------------------------------------- */
 
 /* A smooth scalar of both operands. */

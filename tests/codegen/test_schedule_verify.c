@@ -419,6 +419,19 @@ Test(schedule_verify, windows_are_columns_through_a_table)
     check_nothing_is_alive();
 }
 
+Test(schedule_verify, runs_are_contiguous_parts_of_k_blocks)
+{
+    REJECTED("runs without a table of offsets", "matmul", 1,
+             s->matmul.a_run = 8);
+    REJECTED("runs without a table of offsets", "few_pixels", 3,
+             (s->matmul.a_run = 8, s->matmul.looks_ahead = true));
+    REJECTED("runs that are not contiguous", "few_pixels", 3,
+             loops_of(&fu, s)->offsets.data[0].stride[2].distance = 2);
+    REJECTED("a k-block divides a run", "few_pixels", 3, s->matmul.a_run = 96);
+    REJECTED("a k-block divides a run", "few_pixels", 3, s->matmul.a_run = 512);
+    check_nothing_is_alive();
+}
+
 /* The first inst that is hoisted, or is not, of a kind. */
 static uint32_t find_hoisted(const tgi_schedule *s, int kind, bool is_hoisted)
 {

@@ -903,10 +903,13 @@ EXTRA_DIST += \
 	tests/golden/schedule/few_filters.txt \
 	tests/golden/schedule/few_pixels.txt \
 	tests/golden/schedule/layer_norm.txt \
+	tests/golden/schedule/many_pixels.txt \
 	tests/golden/schedule/matmul.txt \
 	tests/golden/schedule/max_columns.txt \
 	tests/golden/schedule/non_temporal.txt \
 	tests/golden/schedule/row_epilogue.txt \
+	tests/golden/schedule/scatter_elements.txt \
+	tests/golden/schedule/scatter_rows.txt \
 	tests/golden/schedule/softmax.txt \
 	tests/golden/schedule/stencil.txt \
 	tests/golden/schedule/straightline.txt \

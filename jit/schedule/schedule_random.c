@@ -298,13 +298,16 @@ static void draw_column_phase(variation *v, tgi_phase_schedule *phase,
     if (s->loops->is_straightline)
         for (int axis = 0; axis < s->vector_axis; axis++)
             add_loop(phase, TGI_LOOP_UNROLL, axis, 1);
-    if (has_blocks && (s->wide_columns || s->matmul.mr))
+    if (has_blocks && (s->wide_columns ||
+                       (s->matmul.mr && !s->matmul.blocks_in_rows)))
         add_loop(phase, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
     if (s->matmul.mr) {
         phase->accumulators.n_vectors = s->matmul.mr;
         if (s->matmul.item_matrices > 1)
             add_loop(phase, TGI_LOOP_SERIAL, s->matmul.row_axis - 1, 1);
         add_loop(phase, TGI_LOOP_SERIAL, s->matmul.row_axis, s->matmul.mr);
+        if (s->matmul.blocks_in_rows)
+            add_loop(phase, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
         add_loop(phase,
                  flip(v) && has_small_extent(s, s->inner) ? TGI_LOOP_UNROLL
                                                           : TGI_LOOP_SERIAL,
@@ -425,6 +428,20 @@ static void draw_matrices(variation *v)
         m->item_matrices > 1 ? m->item_matrices : 1;
 }
 
+/* k-blocks inside of rows, where the function can run through them. */
+static void draw_blocks_in_rows(variation *v)
+{
+    const tgi_schedule *s = v->s;
+    tgi_matmul_schedule *m = &v->s->matmul;
+    m->blocks_in_rows =
+        m->a_run && m->calls_function && m->item_matrices <= 1 &&
+        s->loops->accesses.data[m->b_access].panel_width && !s->split_block &&
+        tgi_dim_is_known(s->loops->extent[s->inner]) &&
+        s->loops->extent[s->inner] > TGI_BLOCK_ROWS && flip(v);
+    if (m->blocks_in_rows)
+        m->packs_for_function = m->packs_masked_for_function = false;
+}
+
 static void vary_matmul(variation *v)
 {
     tgi_schedule *s = v->s;
@@ -451,6 +468,7 @@ static void vary_matmul(variation *v)
         m->item_rows = round_up(rows, m->mr);
     s->item_extent[m->row_axis] = m->item_rows;
     draw_matrices(v);
+    draw_blocks_in_rows(v);
     draw_columns(v, m->nr);
 }
 

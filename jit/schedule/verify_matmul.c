@@ -153,6 +153,23 @@ static tg_status verify_run(const tgi_schedule *s)
     return TG_OK;
 }
 
+/* Only the function has k-blocks inside of rows: where it has runs, at least
+   one step of k, and a matrix B that is packed for all k-blocks. */
+static tg_status verify_blocks_in_rows(const tgi_schedule *s)
+{
+    const tgi_matmul_schedule *m = &s->matmul;
+    const tgi_dim k = s->loops->extent[s->inner];
+    TGI_REQUIRE(!m->blocks_in_rows || (m->calls_function && m->a_run),
+                "k-blocks inside of the rows without runs", 0);
+    TGI_REQUIRE(!m->blocks_in_rows ||
+                    (access_at(s, m->b_access)->panel_width &&
+                     !m->packs_for_function && !m->packs_masked_for_function &&
+                     m->item_matrices <= 1 && !s->split_block &&
+                     tgi_dim_is_known(k) && k > 0),
+                "k-blocks inside of the rows are not packed", 0);
+    return TG_OK;
+}
+
 static tg_status verify_packing(const tgi_schedule *s)
 {
     const tgi_matmul_schedule *m = &s->matmul;
@@ -176,6 +193,7 @@ static tg_status verify_packing(const tgi_schedule *s)
     TGI_REQUIRE(!m->looks_ahead || access_at(s, m->a_access)->index,
                 "a micro-kernel looks ahead in no table of offsets", 0);
     TGI_TRY(verify_run(s));
+    TGI_TRY(verify_blocks_in_rows(s));
     return m->calls_function ? verify_function(s) : TG_OK;
 }
 
@@ -238,12 +256,19 @@ static tg_status verify_epilogues(const tgi_schedule *s)
 
 /* -- Entry point ----------------------------------------------------------- */
 
-/* Around the k-loop: the rows of an item, mr at a time. In it: these rows
+/* Around the k-loop: the rows of an item, mr at a time, and k-blocks, around
+   the rows or inside of them. In it: these rows
    unrolled, and the vector. */
 static tg_status verify_order(const tgi_schedule *s)
 {
     const tgi_nest *nest = &s->phases[0].nest;
     const tgi_nest_loop *last = &nest->loops[nest->n - 1];
+    const tgi_nest_loop *rows = last - (s->matmul.blocks_in_rows ? 4 : 3);
+    TGI_REQUIRE(!s->matmul.blocks_in_rows ||
+                    (nest->n >= 5 && last[-3].kind == TGI_LOOP_SERIAL &&
+                     last[-3].axis == s->inner &&
+                     last[-3].step == TGI_BLOCK_ROWS),
+                "no k-blocks inside of the rows", nest->n);
     TGI_REQUIRE(nest->n >= 4 && last->kind == TGI_LOOP_VECTOR &&
                     last[-1].kind == TGI_LOOP_UNROLL &&
                     last[-1].axis == s->matmul.row_axis &&
@@ -251,9 +276,9 @@ static tg_status verify_order(const tgi_schedule *s)
                      (last[-2].kind == TGI_LOOP_UNROLL &&
                       tgi_extent_is_at_most(s, s->inner, TGI_BLOCK_ROWS))) &&
                     last[-2].axis == s->inner && last[-2].step == 1 &&
-                    last[-3].kind == TGI_LOOP_SERIAL &&
-                    last[-3].axis == s->matmul.row_axis &&
-                    last[-3].step == s->matmul.mr,
+                    rows->kind == TGI_LOOP_SERIAL &&
+                    rows->axis == s->matmul.row_axis &&
+                    rows->step == s->matmul.mr,
                 "loops of a micro-kernel", nest->n);
     return TG_OK;
 }

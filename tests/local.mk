@@ -903,6 +903,7 @@ EXTRA_DIST += \
 	tests/golden/schedule/few_filters.txt \
 	tests/golden/schedule/few_pixels.txt \
 	tests/golden/schedule/layer_norm.txt \
+	tests/golden/schedule/many_pixels.txt \
 	tests/golden/schedule/matmul.txt \
 	tests/golden/schedule/max_columns.txt \
 	tests/golden/schedule/non_temporal.txt \

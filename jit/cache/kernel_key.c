@@ -154,6 +154,8 @@ static void put_matmul(tgi_strbuf *key, const tgi_matmul_schedule *m)
     put(key, m->packs_masked_for_function);
     put(key, m->has_few_rows);
     put(key, m->looks_ahead);
+    put(key, m->a_run);
+    put(key, m->blocks_in_rows);
     put(key, (uint64_t)m->prefetched_a_bytes);
     put(key, (uint64_t)m->prefetched_b_bytes);
 }

@@ -121,6 +121,10 @@ void tgi_schedule_choose_matrices(const tgi_scheduler *r, tgi_schedule *s);
 /* Work items above this number need not divide evenly among threads. */
 enum { TGI_ENOUGH_ITEMS = 16 };
 
+/* The most steps of k, a power of two, of which every k-block of A has whole
+   runs that are contiguous behind an offset (a_run); 0: A has no offsets. */
+unsigned tgi_schedule_longest_run(const tgi_schedule *s);
+
 /* True if work items of `rows` x `columns` are enough for several threads. */
 bool tgi_schedule_has_enough_items(const tgi_schedule *s, int64_t rows,
                                    unsigned columns);

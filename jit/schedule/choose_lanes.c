@@ -380,12 +380,14 @@ static void add_column_loops(const tgi_scheduler *r, tgi_schedule *s,
     phase->accumulators.n_vectors = 1;
     phase->accumulators.is_reassociated = is_exact;
     if (s->matmul.mr) {
-        if (has_blocks)
+        if (has_blocks && !s->matmul.blocks_in_rows)
             add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
         if (s->matmul.item_matrices > 1)
             add_loop(&phase->nest, TGI_LOOP_SERIAL, s->matmul.row_axis - 1, 1);
         add_loop(&phase->nest, TGI_LOOP_SERIAL, s->matmul.row_axis,
                  s->matmul.mr);
+        if (has_blocks && s->matmul.blocks_in_rows)
+            add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
         add_loop(&phase->nest, is_unrolled ? TGI_LOOP_UNROLL : TGI_LOOP_SERIAL,
                  s->inner, 1);
         add_loop(&phase->nest, TGI_LOOP_UNROLL, s->matmul.row_axis, 1);

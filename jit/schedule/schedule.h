@@ -170,6 +170,14 @@ typedef struct tgi_matmul_schedule {
     /* A step of k looks up A's offset in the next one. Else LLVM loads all
        elements of A at once, each to a register. */
     bool looks_ahead;
+    /* If > 0, A has an offset table and is contiguous in runs of so many steps
+       of k, of which every k-block has whole ones: the function looks up one
+       offset per run. */
+    unsigned a_run;
+    /* The loop over k-blocks is inside of that over micro-kernels, in the
+       function: the rows of A stay in L1 for all of k, and C is added to in L1.
+       Else k-blocks are outside, so that a panel of B stays in L1. */
+    bool blocks_in_rows;
     uint32_t a_access, b_access; /* of the loads of the operands */
     /* Bytes of the next matrix of a batch that micro-kernels prefetch. */
     int64_t prefetched_a_bytes, prefetched_b_bytes;

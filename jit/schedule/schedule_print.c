@@ -240,6 +240,8 @@ static void print_matmul(const tgi_schedule *s, tgi_strbuf *out)
         tgi_strbuf_addf(out, "; %u panels", m->n_panels);
     if (m->item_matrices > 1)
         tgi_strbuf_addf(out, "; %lld matrices", (long long)m->item_matrices);
+    if (m->a_run && m->calls_function)
+        tgi_strbuf_addf(out, "; runs of %u", m->a_run);
     tgi_strbuf_add(out, m->prefetches_panels ? "; prefetches panels" : "");
     if (m->packs_b)
         tgi_strbuf_add(out, m->transposes_b ? "; packs and transposes B"

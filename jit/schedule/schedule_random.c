@@ -298,13 +298,16 @@ static void draw_column_phase(variation *v, tgi_phase_schedule *phase,
     if (s->loops->is_straightline)
         for (int axis = 0; axis < s->vector_axis; axis++)
             add_loop(phase, TGI_LOOP_UNROLL, axis, 1);
-    if (has_blocks && (s->wide_columns || s->matmul.mr))
+    if (has_blocks && (s->wide_columns ||
+                       (s->matmul.mr && !s->matmul.blocks_in_rows)))
         add_loop(phase, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
     if (s->matmul.mr) {
         phase->accumulators.n_vectors = s->matmul.mr;
         if (s->matmul.item_matrices > 1)
             add_loop(phase, TGI_LOOP_SERIAL, s->matmul.row_axis - 1, 1);
         add_loop(phase, TGI_LOOP_SERIAL, s->matmul.row_axis, s->matmul.mr);
+        if (s->matmul.blocks_in_rows)
+            add_loop(phase, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
         add_loop(phase,
                  flip(v) && has_small_extent(s, s->inner) ? TGI_LOOP_UNROLL
                                                           : TGI_LOOP_SERIAL,
@@ -380,6 +383,15 @@ static int64_t round_up(int64_t n, int64_t step)
     return (n + step - 1) / step * step;
 }
 
+/* Runs of A, where it has any, of 1 step too. */
+static void draw_run(variation *v)
+{
+    tgi_matmul_schedule *m = &v->s->matmul;
+    const unsigned longest = tgi_schedule_longest_run(v->s);
+    m->a_run =
+        longest && !m->looks_ahead && flip(v) ? draw_power(v, longest) : 0;
+}
+
 static void draw_matmul_options(variation *v)
 {
     tgi_matmul_schedule *m = &v->s->matmul;
@@ -392,6 +404,7 @@ static void draw_matmul_options(variation *v)
     m->prefetches_panels = flip(v);
     m->looks_ahead =
         v->s->loops->accesses.data[m->a_access].index && flip(v);
+    draw_run(v);
     if (flip(v))
         m->prefetched_a_bytes = m->prefetched_b_bytes = 0;
     m->n_panels = flip(v) ? 1 + draw(v, 6) : 0;
@@ -413,6 +426,20 @@ static void draw_matrices(variation *v)
     m->item_matrices = flip(v) ? 1 + draw(v, 5) : 0;
     s->item_extent[m->row_axis - 1] =
         m->item_matrices > 1 ? m->item_matrices : 1;
+}
+
+/* k-blocks inside of rows, where the function can run through them. */
+static void draw_blocks_in_rows(variation *v)
+{
+    const tgi_schedule *s = v->s;
+    tgi_matmul_schedule *m = &v->s->matmul;
+    m->blocks_in_rows =
+        m->a_run && m->calls_function && m->item_matrices <= 1 &&
+        s->loops->accesses.data[m->b_access].panel_width && !s->split_block &&
+        tgi_dim_is_known(s->loops->extent[s->inner]) &&
+        s->loops->extent[s->inner] > TGI_BLOCK_ROWS && flip(v);
+    if (m->blocks_in_rows)
+        m->packs_for_function = m->packs_masked_for_function = false;
 }
 
 static void vary_matmul(variation *v)
@@ -441,6 +468,7 @@ static void vary_matmul(variation *v)
         m->item_rows = round_up(rows, m->mr);
     s->item_extent[m->row_axis] = m->item_rows;
     draw_matrices(v);
+    draw_blocks_in_rows(v);
     draw_columns(v, m->nr);
 }
 

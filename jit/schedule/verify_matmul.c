@@ -131,6 +131,45 @@ static tg_status verify_function(const tgi_schedule *s)
     return TG_OK;
 }
 
+/* Every k-block of A consists of whole runs of contiguous elements. */
+static tg_status verify_run(const tgi_schedule *s)
+{
+    const tgi_matmul_schedule *m = &s->matmul;
+    const uint32_t index = access_at(s, m->a_access)->index;
+    if (!m->a_run)
+        return TG_OK;
+    TGI_REQUIRE(index && !m->looks_ahead, "runs without a table of offsets",
+                m->a_run);
+    const tgi_offset_table *table =
+        &s->loops->offsets.data[s->loops->insts.data[index].number];
+    const tgi_stride last = table->stride[table->n_axes - 1];
+    const tgi_dim extent = table->extent[table->n_axes - 1];
+    TGI_REQUIRE(tgi_stride_is_one(last), "runs that are not contiguous",
+                m->a_run);
+    TGI_REQUIRE(tgi_dim_is_known(extent) && extent % m->a_run == 0 &&
+                    TGI_BLOCK_ROWS % m->a_run == 0 &&
+                    s->split_block % m->a_run == 0,
+                "a k-block divides a run", m->a_run);
+    return TG_OK;
+}
+
+/* Only the function has k-blocks inside of rows: where it has runs, at least
+   one step of k, and a matrix B that is packed for all k-blocks. */
+static tg_status verify_blocks_in_rows(const tgi_schedule *s)
+{
+    const tgi_matmul_schedule *m = &s->matmul;
+    const tgi_dim k = s->loops->extent[s->inner];
+    TGI_REQUIRE(!m->blocks_in_rows || (m->calls_function && m->a_run),
+                "k-blocks inside of the rows without runs", 0);
+    TGI_REQUIRE(!m->blocks_in_rows ||
+                    (access_at(s, m->b_access)->panel_width &&
+                     !m->packs_for_function && !m->packs_masked_for_function &&
+                     m->item_matrices <= 1 && !s->split_block &&
+                     tgi_dim_is_known(k) && k > 0),
+                "k-blocks inside of the rows are not packed", 0);
+    return TG_OK;
+}
+
 static tg_status verify_packing(const tgi_schedule *s)
 {
     const tgi_matmul_schedule *m = &s->matmul;
@@ -153,6 +192,8 @@ static tg_status verify_packing(const tgi_schedule *s)
                 "prefetch of matrices of unknown size", 0);
     TGI_REQUIRE(!m->looks_ahead || access_at(s, m->a_access)->index,
                 "a micro-kernel looks ahead in no table of offsets", 0);
+    TGI_TRY(verify_run(s));
+    TGI_TRY(verify_blocks_in_rows(s));
     return m->calls_function ? verify_function(s) : TG_OK;
 }
 
@@ -215,12 +256,19 @@ static tg_status verify_epilogues(const tgi_schedule *s)
 
 /* -- Entry point ----------------------------------------------------------- */
 
-/* Around the k-loop: the rows of an item, mr at a time. In it: these rows
+/* Around the k-loop: the rows of an item, mr at a time, and k-blocks, around
+   the rows or inside of them. In it: these rows
    unrolled, and the vector. */
 static tg_status verify_order(const tgi_schedule *s)
 {
     const tgi_nest *nest = &s->phases[0].nest;
     const tgi_nest_loop *last = &nest->loops[nest->n - 1];
+    const tgi_nest_loop *rows = last - (s->matmul.blocks_in_rows ? 4 : 3);
+    TGI_REQUIRE(!s->matmul.blocks_in_rows ||
+                    (nest->n >= 5 && last[-3].kind == TGI_LOOP_SERIAL &&
+                     last[-3].axis == s->inner &&
+                     last[-3].step == TGI_BLOCK_ROWS),
+                "no k-blocks inside of the rows", nest->n);
     TGI_REQUIRE(nest->n >= 4 && last->kind == TGI_LOOP_VECTOR &&
                     last[-1].kind == TGI_LOOP_UNROLL &&
                     last[-1].axis == s->matmul.row_axis &&
@@ -228,9 +276,9 @@ static tg_status verify_order(const tgi_schedule *s)
                      (last[-2].kind == TGI_LOOP_UNROLL &&
                       tgi_extent_is_at_most(s, s->inner, TGI_BLOCK_ROWS))) &&
                     last[-2].axis == s->inner && last[-2].step == 1 &&
-                    last[-3].kind == TGI_LOOP_SERIAL &&
-                    last[-3].axis == s->matmul.row_axis &&
-                    last[-3].step == s->matmul.mr,
+                    rows->kind == TGI_LOOP_SERIAL &&
+                    rows->axis == s->matmul.row_axis &&
+                    rows->step == s->matmul.mr,
                 "loops of a micro-kernel", nest->n);
     return TG_OK;
 }

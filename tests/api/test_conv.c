@@ -287,6 +287,51 @@ Test(conv, image_rows_that_share_filters_have_the_same_bits)
     check_modes(few_pixels);
 }
 
+/* Notes relu_of_conv of an image of 2 x `height` x `width` pixels. */
+static void note_layer(session *s, outcome *out, int64_t height, int64_t width,
+                       int64_t channels, int64_t n_filters)
+{
+    tg_function *f = tg_function_create(s->ctx, relu_of_conv, NULL, NULL);
+    tg_tensor *x =
+        tg_tensor_create(s->ctx, TG_F32, TG_DIMS(2, height, width, channels),
+                         tg_normal(0, 1));
+    tg_tensor *w =
+        tg_tensor_create(s->ctx, TG_F32, TG_DIMS(3, 3, channels, n_filters),
+                         tg_normal(0, 1));
+    tg_tensor *bias =
+        tg_tensor_create(s->ctx, TG_F32, TG_DIMS(n_filters), tg_normal(0, 1));
+    note_result(out, call_one(f, TG_ARGS(x, w, bias)));
+    tg_tensor_release(bias);
+    tg_tensor_release(w);
+    tg_tensor_release(x);
+    tg_function_release(f);
+}
+
+/* Rows of a window are 144 contiguous elements, in runs of 16 steps of k; the
+   last of two k-blocks has 11 of them. */
+static void short_runs(session *s, outcome *out)
+{
+    note_layer(s, out, 9, 8, 48, 64);
+}
+
+/* 164 KB of filters in panels, of which the last has seven columns. With
+   registers of 512 bits, micro-kernels of two heights run through three
+   k-blocks, the last of 64 steps. */
+static void blocks_in_rows(session *s, outcome *out)
+{
+    note_layer(s, out, 7, 27, 64, 71);
+}
+
+Test(conv, k_blocks_inside_of_rows_have_the_same_bits)
+{
+    check_modes(blocks_in_rows);
+}
+
+Test(conv, runs_of_channels_have_the_same_bits)
+{
+    check_modes(short_runs);
+}
+
 /* -- Gradients ------------------------------------------------------------- */
 
 /* A smooth scalar of both operands. */

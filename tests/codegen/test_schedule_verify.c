@@ -28,13 +28,13 @@ static void check_rejected(const tgi_schedule *s, const char *rule)
     tg_error_clear();
 }
 
-/* Applies a statement to the schedule `s` of a kernel for avx2, with phases
+/* Applies a statement to the schedule `s` of a kernel for a target, with phases
    `p`. */
-#define REJECTED(rule, name, kernel, statement) \
+#define REJECTED_FOR(target, rule, name, kernel, statement) \
     do { \
         fused fu; \
         fuse_named(&fu, name); \
-        schedule_for(&fu, "avx2"); \
+        schedule_for(&fu, target); \
         tgi_schedule *s = schedule_of(&fu, kernel); \
         tgi_phase_schedule *p = s->phases; \
         (void)p; \
@@ -42,6 +42,8 @@ static void check_rejected(const tgi_schedule *s, const char *rule)
         check_rejected(s, rule); \
         fuse_end(&fu); \
     } while (0)
+#define REJECTED(rule, name, kernel, statement) \
+    REJECTED_FOR("avx2", rule, name, kernel, statement)
 
 static void drop_loop(tgi_nest *nest, unsigned number)
 {
@@ -416,6 +418,40 @@ Test(schedule_verify, windows_are_columns_through_a_table)
              s->matmul.packs_b = true);
     REJECTED("offsets of B are not looked up", "few_filters", 3,
              s->matmul.calls_function = true);
+    check_nothing_is_alive();
+}
+
+Test(schedule_verify, runs_are_contiguous_parts_of_k_blocks)
+{
+    REJECTED("runs without a table of offsets", "matmul", 1,
+             s->matmul.a_run = 8);
+    REJECTED("runs without a table of offsets", "few_pixels", 3,
+             (s->matmul.a_run = 8, s->matmul.looks_ahead = true));
+    REJECTED("runs that are not contiguous", "few_pixels", 3,
+             loops_of(&fu, s)->offsets.data[0].stride[2].distance = 2);
+    REJECTED("a k-block divides a run", "few_pixels", 3, s->matmul.a_run = 96);
+    REJECTED("a k-block divides a run", "few_pixels", 3, s->matmul.a_run = 512);
+    check_nothing_is_alive();
+}
+
+static void swap_loops(tgi_nest *nest, unsigned first)
+{
+    const tgi_nest_loop loop = nest->loops[first];
+    nest->loops[first] = nest->loops[first + 1];
+    nest->loops[first + 1] = loop;
+}
+
+/* Kernel 4 of many_pixels is the product. */
+Test(schedule_verify, k_blocks_inside_of_rows_are_of_whole_matrices)
+{
+    REJECTED_FOR("avx512", "no k-blocks inside of the rows", "many_pixels", 4,
+                 swap_loops(&p[0].nest, 0));
+    REJECTED_FOR("avx512", "loops of a micro-kernel", "many_pixels", 4,
+                 s->matmul.blocks_in_rows = false);
+    REJECTED_FOR("avx512", "k-blocks inside of the rows without runs",
+                 "many_pixels", 4, s->matmul.a_run = 0);
+    REJECTED_FOR("avx512", "k-blocks inside of the rows are not packed",
+                 "many_pixels", 4, s->matmul.packs_for_function = true);
     check_nothing_is_alive();
 }
 

@@ -203,6 +203,8 @@ static inline const schedule_case *schedule_cases(size_t *out_n)
                       F32(4000), I32(500), F32(500)),
         SCHEDULE_CASE("few_pixels", padded_conv, NO_SYMBOLS,
                       F32(1, 7, 7, 256), F32(3, 3, 256, 256)),
+        SCHEDULE_CASE("many_pixels", padded_conv, NO_SYMBOLS,
+                      F32(1, 28, 28, 64), F32(3, 3, 64, 64)),
     };
     *out_n = sizeof(all) / sizeof(all[0]);
     memcpy(cases, all, sizeof(all));

@@ -6,7 +6,8 @@
  *   micro-kernel  at most mr rows of A x one vector of columns of B, the
  *                 accumulators in registers
  *   matrices      those that share B, if a work item has several
- *   k-block       TGI_BLOCK_ROWS steps of k, whose panel of B stays in L1
+ *   k-block       TGI_BLOCK_ROWS steps of k, whose panel of B stays in L1; or
+ *                 inside of the micro-kernel function, if L2 holds B
  *   work item     a block of rows, which stays in L2 for the next columns of B:
  *                 those of other work items or, with many k-blocks and a packed
  *                 B, other panels of this one
@@ -118,7 +119,7 @@ typedef struct item {
     LLVMValueRef k_from, k_to; /* of the current k-block */
     tgi_llvm_packed_panel b_panel;
     bool calls_function; /* a micro-kernel function */
-    bool has_k_blocks;   /* more than one */
+    bool has_k_blocks;   /* more than one, outside of the function */
     bool accumulates;    /* adds to `c`, which is initialised */
     bool epilogue_in_registers;
     /* All rows if it accumulates or calls a function; else those of one
@@ -163,23 +164,33 @@ static void emit_micro_kernel(tgi_llvm_kernel *k, item *it, LLVMValueRef row,
                          tgi_llvm_const_i64(k->program, height)));
 }
 
+/* Micro-kernels between polls: fewer if each has several k-blocks. */
+static int64_t polled_calls(const tgi_llvm_kernel *k)
+{
+    const int64_t all = k->loops->extent[k->schedule->inner];
+    if (!k->schedule->matmul.blocks_in_rows)
+        return TGI_LLVM_POLLED_MICRO_KERNELS;
+    const int64_t blocks = (all + TGI_BLOCK_ROWS - 1) / TGI_BLOCK_ROWS;
+    return (TGI_LLVM_POLLED_MICRO_KERNELS + blocks - 1) / blocks;
+}
+
 /* Calls the micro-kernel function for n micro-kernels, with polls in between:
    the function leaves the arguments of the next ones. */
 static void emit_calls(tgi_llvm_kernel *k, const item *it, unsigned height,
                        LLVMValueRef n)
 {
-    LLVMValueRef size =
-        tgi_llvm_const_i64(k->program, TGI_LLVM_POLLED_MICRO_KERNELS);
+    const int64_t polled = polled_calls(k);
+    LLVMValueRef size = tgi_llvm_const_i64(k->program, polled);
     int64_t number;
     tgi_llvm_loop loop;
-    if (!k->program->has_polls || (tgi_llvm_is_const_i64(n, &number) &&
-                                   number <= TGI_LLVM_POLLED_MICRO_KERNELS)) {
+    if (!k->program->has_polls ||
+        (tgi_llvm_is_const_i64(n, &number) && number <= polled)) {
         tgi_llvm_micro_kernel_call(k, &it->args, height, n);
         tgi_llvm_poll(k);
         return;
     }
-    tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(k->program, 0), n,
-                        TGI_LLVM_POLLED_MICRO_KERNELS, NULL, 0);
+    tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(k->program, 0), n, polled,
+                        NULL, 0);
     LLVMValueRef rest = LLVMBuildSub(k->b, n, loop.index, "");
     tgi_llvm_micro_kernel_call(k, &it->args, height,
                                tgi_llvm_min(k->program, rest, size));
@@ -501,7 +512,8 @@ static item begin_item(tgi_llvm_kernel *k, LLVMValueRef from, LLVMValueRef to)
                .k_to = to,
                .calls_function = tgi_llvm_micro_kernel_is_function(k)};
     it.has_k_blocks = tgi_nest_has_blocks(&k->schedule->phases[0].nest,
-                                          k->schedule->inner, TGI_BLOCK_ROWS);
+                                          k->schedule->inner, TGI_BLOCK_ROWS) &&
+                      !k->schedule->matmul.blocks_in_rows;
     tgi_llvm_matmul_item_rows(k, &it.first_row, &it.end_row);
     find_matrices(k, &it);
     if (it.calls_function && k->schedule->matmul.epilogue_in_registers)
@@ -608,7 +620,8 @@ void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
         tgi_llvm_loop_end(k, &along, NULL);
     }
 
-    begin_k_blocks(k, &it, &k_blocks);
+    if (it.has_k_blocks)
+        begin_k_blocks(k, &it, &k_blocks);
     tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
     if (lanes > tgi_schedule_panel_lanes(k->schedule))
         tgi_llvm_columns_step(k, along.index, n, emit_panel_rows, &s);
@@ -616,7 +629,8 @@ void tgi_llvm_matmul_panels_emit(tgi_llvm_kernel *k, LLVMValueRef column,
         emit_panel_rows(k, along.index, &s); /* the last panel is padded */
     k->e->lanes = lanes;
     tgi_llvm_loop_end(k, &along, NULL);
-    tgi_llvm_loop_end(k, &k_blocks, NULL);
+    if (it.has_k_blocks)
+        tgi_llvm_loop_end(k, &k_blocks, NULL);
 
     tgi_llvm_loop_begin(k, &along, column, end, lanes, NULL, 0);
     tgi_llvm_columns_step(k, along.index, n, emit_panel_epilogue, &s);

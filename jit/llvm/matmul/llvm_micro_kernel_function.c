@@ -44,7 +44,7 @@
 enum {
     A_START,
     A_ROW_STRIDE,
-    A_K_STRIDE, /* of offsets, if A has an offset table */
+    A_K_STRIDE, /* of offsets that are looked up, if A has an offset table */
     A_OFFSETS,  /* the entry of the first step, if A has an offset table */
     B_START,
     B_K_STRIDE,
@@ -190,6 +190,15 @@ static LLVMValueRef next_b(const function_state *t, LLVMValueRef step,
         t->args[B_LAST], LLVMBuildAdd(b, at, t->args[B_K_STRIDE], ""), "");
 }
 
+static void start_accumulators(const function_state *t, LLVMValueRef *out)
+{
+    for (unsigned r = 0; r < t->height; r++) {
+        tgi_llvm_accumulator state;
+        tgi_llvm_reduce_start(t->k, 0, false, &state);
+        out[r] = state.part[0];
+    }
+}
+
 /* The address of A in a step; `at` is the address that the loop carries. */
 static LLVMValueRef a_address(const function_state *t, LLVMValueRef at)
 {
@@ -202,6 +211,55 @@ static LLVMValueRef a_address(const function_state *t, LLVMValueRef at)
         tgi_llvm_mul(program, offset,
                      tgi_llvm_const_i64(program, matmul_element_bytes(t->k)));
     return tgi_llvm_add(program, t->args[A_START], bytes);
+}
+
+/*
+ * Emits the loop over k where A is contiguous in runs of steps: an outer loop
+ * over runs, which looks up the offset of the first step of each, and an inner
+ * loop over its steps. *at_a, the entry of the first run, and *at_b move behind
+ * the last.
+ */
+static void emit_run_loops(function_state *t, LLVMValueRef *at_a,
+                           LLVMValueRef *at_b, LLVMValueRef n_steps)
+{
+    enum { AT_A, AT_B, N_ADDRESSES, MAX_UNROLLED = 2 }; /* 4: as fast */
+    tgi_llvm_kernel *k = t->k;
+    const tgi_llvm_program *program = k->program;
+    const int64_t run = k->schedule->matmul.a_run;
+    const int64_t n_unrolled = run % MAX_UNROLLED ? 1 : MAX_UNROLLED;
+    const unsigned n = N_ADDRESSES + t->height;
+    LLVMValueRef carried[N_ADDRESSES + TGI_LLVM_MAX_MR] = {*at_a, *at_b};
+    start_accumulators(t, carried + N_ADDRESSES);
+    tgi_llvm_loop runs, steps;
+    tgi_llvm_loop_begin(k, &runs, tgi_llvm_const_i64(program, 0),
+                        n_steps, run, carried, n);
+    memcpy(carried, runs.carried, n * sizeof(carried[0]));
+    carried[AT_A] = a_address(t, runs.carried[AT_A]);
+    tgi_llvm_loop_begin(k, &steps, tgi_llvm_const_i64(program, 0),
+                        tgi_llvm_const_i64(program, run), n_unrolled, carried,
+                        n);
+    memcpy(carried, steps.carried, n * sizeof(carried[0]));
+    memcpy(t->acc, carried + N_ADDRESSES, t->height * sizeof(t->acc[0]));
+    for (int64_t i = 0; i < n_unrolled; i++) {
+        LLVMValueRef step = tgi_llvm_add(program, runs.index, steps.index);
+        step = tgi_llvm_add(program, step, tgi_llvm_const_i64(program, i));
+        emit_k_step(t, as_pointer(t, carried[AT_A]),
+                    as_pointer(t, carried[AT_B]));
+        carried[AT_A] =
+            tgi_llvm_add(program, carried[AT_A],
+                         tgi_llvm_const_i64(program, matmul_element_bytes(k)));
+        carried[AT_B] = next_b(t, step, carried[AT_B]);
+    }
+    memcpy(carried + N_ADDRESSES, t->acc, t->height * sizeof(t->acc[0]));
+    tgi_llvm_loop_end(k, &steps, carried);
+    memcpy(carried, steps.carried, n * sizeof(carried[0]));
+    carried[AT_A] =
+        tgi_llvm_add(program, runs.carried[AT_A], t->args[A_K_STRIDE]);
+    tgi_llvm_loop_end(k, &runs, carried);
+    memcpy(t->acc, runs.carried + N_ADDRESSES,
+           t->height * sizeof(t->acc[0]));
+    *at_a = runs.carried[AT_A];
+    *at_b = runs.carried[AT_B];
 }
 
 /* The address that the loop carries to the next step; in the last one, an
@@ -233,11 +291,7 @@ static void emit_k_loop(function_state *t)
         t->args[t->has_offsets ? A_OFFSETS : A_START], t->args[B_START]};
     if (t->looks_ahead)
         carried[AT_NEXT_A] = a_address(t, carried[AT_A]);
-    for (unsigned r = 0; r < t->height; r++) {
-        tgi_llvm_accumulator state;
-        tgi_llvm_reduce_start(k, 0, false, &state);
-        carried[acc + r] = state.part[0];
-    }
+    start_accumulators(t, carried + acc);
     tgi_llvm_loop loop;
     tgi_llvm_loop_begin(k, &loop, tgi_llvm_const_i64(k->program, 0),
                         t->args[N_STEPS], 1, carried, acc + t->height);
@@ -254,14 +308,16 @@ static void emit_k_loop(function_state *t)
     memcpy(t->acc, loop.carried + acc, sizeof(t->acc));
 }
 
-static void store_c(const function_state *t)
+/* Adds the accumulators to the rows at c_in. */
+static void store_c(const function_state *t, LLVMValueRef c_in,
+                    LLVMValueRef c_in_stride)
 {
     tgi_llvm_kernel *k = t->k;
-    LLVMValueRef c_in = as_pointer(t, t->args[C_IN]);
+    c_in = as_pointer(t, c_in);
     LLVMValueRef c_out = as_pointer(t, t->args[C_OUT]);
     for (unsigned r = 0; r < t->height; r++) {
         LLVMValueRef c = load_as(t, t->vector,
-                                 row_address(t, c_in, r, t->args[C_IN_STRIDE]));
+                                 row_address(t, c_in, r, c_in_stride));
         LLVMValueRef store =
             LLVMBuildStore(k->b, tgi_llvm_reduce_combine(k, 0, c, t->acc[r]),
                            row_address(t, c_out, r, t->args[C_OUT_STRIDE]));
@@ -280,6 +336,45 @@ static void load_arg(function_state *t, unsigned number)
 {
     t->args[number] = LLVMBuildLoad2(t->k->b, t->k->program->i64,
                                      arg_address(t->k, t->array, number), "");
+}
+
+/* -- k-blocks of a micro-kernel -- */
+
+/* k is one k-block, or the caller loops over them. */
+static void emit_one_block(function_state *t)
+{
+    LLVMValueRef a = t->args[A_OFFSETS], b = t->args[B_START];
+    if (t->k->schedule->matmul.a_run)
+        emit_run_loops(t, &a, &b, t->args[N_STEPS]);
+    else
+        emit_k_loop(t);
+    load_arg(t, C_IN);
+    load_arg(t, C_OUT);
+    store_c(t, t->args[C_IN], t->args[C_IN_STRIDE]);
+}
+
+/* A loop over k-blocks. The first one adds to c_in, the others to c_out. */
+static void emit_blocks(function_state *t)
+{
+    enum { AT_A, AT_B, AT_C, C_STRIDE, N_CARRIED };
+    tgi_llvm_kernel *k = t->k;
+    LLVMValueRef size = tgi_llvm_const_i64(k->program, TGI_BLOCK_ROWS);
+    load_arg(t, C_IN);
+    load_arg(t, C_OUT);
+    LLVMValueRef carried[N_CARRIED] = {t->args[A_OFFSETS], t->args[B_START],
+                                       t->args[C_IN], t->args[C_IN_STRIDE]};
+    tgi_llvm_loop blocks;
+    tgi_llvm_loop_begin(k, &blocks, tgi_llvm_const_i64(k->program, 0),
+                        t->args[N_STEPS], TGI_BLOCK_ROWS, carried, N_CARRIED);
+    memcpy(carried, blocks.carried, sizeof(carried));
+    LLVMValueRef left =
+        LLVMBuildSub(k->b, t->args[N_STEPS], blocks.index, "");
+    emit_run_loops(t, &carried[AT_A], &carried[AT_B],
+                   tgi_llvm_min(k->program, left, size));
+    store_c(t, carried[AT_C], carried[C_STRIDE]);
+    carried[AT_C] = t->args[C_OUT];
+    carried[C_STRIDE] = t->args[C_OUT_STRIDE];
+    tgi_llvm_loop_end(k, &blocks, carried);
 }
 
 static LLVMValueRef advance_arg(const function_state *t, unsigned number,
@@ -309,10 +404,10 @@ static void emit_function(function_state *t)
     LLVMBuildBr(k->b, body);
     LLVMPositionBuilderAtEnd(k->b, body);
     load_arg(t, A_START);
-    emit_k_loop(t);
-    load_arg(t, C_IN);
-    load_arg(t, C_OUT);
-    store_c(t);
+    if (k->schedule->matmul.blocks_in_rows)
+        emit_blocks(t);
+    else
+        emit_one_block(t);
     advance_arg(t, A_START, height_times(t, t->args[A_ROW_STRIDE]));
     advance_arg(t, C_IN, height_times(t, t->args[C_IN_STRIDE]));
     advance_arg(t, C_OUT, height_times(t, t->args[C_OUT_STRIDE]));
@@ -360,13 +455,17 @@ static LLVMTypeRef function_type(tgi_llvm_program *program)
 /* The function of this height and the current lanes. */
 static LLVMValueRef find_or_define(tgi_llvm_kernel *k, unsigned height)
 {
-    char name[64];
-    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s%s%s",
+    char name[80], runs[24] = "";
+    if (k->schedule->matmul.a_run)
+        snprintf(runs, sizeof(runs), "_run%u%s", k->schedule->matmul.a_run,
+                 k->schedule->matmul.blocks_in_rows ? "_blocks" : "");
+    snprintf(name, sizeof(name), "tg_micro_kernel_%s_%ux%u_%u%s%s%s%s",
              tgi_dtype_table[tgi_llvm_matmul_dtype(k)].name, height,
              k->e->lanes, tgi_llvm_vector_bits(k),
              k->schedule->matmul.looks_ahead ? "_offsets_ahead"
              : a_offset_table(k) >= 0        ? "_offsets"
                                              : "",
+             runs,
              tgi_schedule_matmul_reduction(k->schedule)->is_bytes ? "_bytes"
                                                                   : "",
              k->schedule->matmul.prefetches_panels ? "_prefetch" : "");
@@ -421,9 +520,11 @@ void tgi_llvm_micro_kernel_args_init(tgi_llvm_kernel *k,
     LLVMBasicBlockRef block = tgi_llvm_position_at_entry(k);
     set_arg(k, args, A_ROW_STRIDE,
             stride_bytes(k, TGI_OPERAND_A, k->schedule->matmul.row_axis));
+    const int64_t run = k->schedule->matmul.a_run;
     set_arg(k, args, A_K_STRIDE,
             a_offset_table(k) >= 0
-                ? tgi_llvm_const_i64(k->program, sizeof(int64_t))
+                ? tgi_llvm_const_i64(k->program, (run ? run : 1) *
+                                                     (int64_t)sizeof(int64_t))
                 : stride_bytes(k, TGI_OPERAND_A, k->schedule->inner));
     set_arg(k, args, B_K_STRIDE,
             is_packed ? vector_bytes(k)

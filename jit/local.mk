@@ -404,6 +404,8 @@ libtgjit_codegen_la_SOURCES = \
 	jit/llvm/loops/llvm_phases.h \
 	jit/llvm/loops/llvm_reduction.c \
 	jit/llvm/loops/llvm_reduction.h \
+	jit/llvm/loops/llvm_scan.c \
+	jit/llvm/loops/llvm_scan.h \
 	jit/llvm/loops/llvm_transpose.c \
 	jit/llvm/loops/llvm_transpose.h \
 	jit/llvm/loops/llvm_vector_loop.c \

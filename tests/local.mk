@@ -150,6 +150,7 @@ unit_tests = \
 	tests/codegen/test_team \
 	tests/codegen/test_tune \
 	tests/codegen/test_wait_word \
+	tests/codegen/test_wide_scan \
 	tests/codegen/test_work_share \
 	tests/unit/test_alloc \
 	tests/unit/test_arena \

@@ -100,7 +100,9 @@ static int64_t item_columns(const tgi_schedule *s)
         return s->loops->extent[s->vector_axis];
     if (s->matmul.n_panels > 1)
         return s->matmul.n_panels * (int64_t)s->matmul.nr;
-    return s->wide_columns ? s->wide_columns : tgi_phase_lanes(&s->phases[0]);
+    return s->wide_columns && !tgi_schedule_is_row_order(s)
+               ? s->wide_columns
+               : tgi_phase_lanes(&s->phases[0]);
 }
 
 static void choose_items(tgi_schedule *s)

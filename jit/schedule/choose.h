@@ -85,16 +85,18 @@ void tgi_schedule_hoist(tgi_schedule *s, int axis);
 
 /* -- choose_row_order.c -- */
 
-/* True if a COLUMNS kernel with vectors of `lanes` should run row by row. */
-bool tgi_schedule_choose_row_order(const tgi_scheduler *r,
-                                   const tgi_schedule *s, unsigned lanes);
+/* True if a COLUMNS kernel with vectors of `lanes` should run row by row. Sets
+   wide_columns if it then carries values. */
+bool tgi_schedule_choose_row_order(const tgi_scheduler *r, tgi_schedule *s,
+                                   unsigned lanes);
 
 /* -- choose_wide.c -- */
 
 /* Columns of a work item whose accumulators are in memory, for vectors of
-   `lanes`; 0: not profitable. Rows that are accumulated at a time. */
+   `lanes`; 0: not profitable. Rows that are accumulated at a time, and the
+   memory of all columns. */
 unsigned tgi_schedule_wide_columns(const tgi_schedule *s, unsigned lanes);
-enum { TGI_WIDE_ROWS = 4 };
+enum { TGI_WIDE_ROWS = 4, TGI_WIDE_BYTES = 16 << 10 };
 
 /* Instructions per point before the loop; more are not computed again for each
    row. */

@@ -67,9 +67,11 @@ static bool is_in_loop(const tgi_schedule *s, uint32_t inst)
 }
 
 /* True if an inst depends on the axis, given the insts before it; loads from a
-   buffer that the kernel stores to count as such. */
+   buffer that the kernel stores to count as such, and so do carried values. */
 static bool depends_on(const tgi_schedule *s, const tgi_inst *inst, int axis)
 {
+    if (inst->kind == TGI_INST_CARRIED)
+        return true;
     for (int i = 0; i < inst->n_operands; i++)
         if (is_in_loop(s, inst->operands[i]))
             return true;

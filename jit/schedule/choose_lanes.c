@@ -393,6 +393,10 @@ static void add_column_loops(const tgi_scheduler *r, tgi_schedule *s,
         add_loop(&phase->nest, TGI_LOOP_UNROLL, s->matmul.row_axis, 1);
         add_vector_loop(s, phase, all, lanes);
         phase->accumulators.n_vectors = s->matmul.mr;
+    } else if (is_row_order) {
+        add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, 1);
+        add_vector_loop(s, phase, all, lanes);
+        tgi_schedule_hoist(s, s->vector_axis);
     } else if (s->wide_columns) {
         if (has_blocks)
             add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, TGI_BLOCK_ROWS);
@@ -404,10 +408,6 @@ static void add_column_loops(const tgi_scheduler *r, tgi_schedule *s,
         add_unrolled_axes(&phase->nest, s->vector_axis);
         add_vector_loop(s, phase, all, lanes);
         add_loop(&phase->nest, TGI_LOOP_UNROLL, s->inner, 1);
-    } else if (is_row_order) {
-        add_loop(&phase->nest, TGI_LOOP_SERIAL, s->inner, 1);
-        add_vector_loop(s, phase, all, lanes);
-        tgi_schedule_hoist(s, s->vector_axis);
     } else {
         const bool is_scalar = lanes == 1 && phase->has_loop &&
                                !phase->n_reductions &&

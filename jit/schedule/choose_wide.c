@@ -13,7 +13,6 @@
 #include "schedule/choose.h"
 
 enum {
-    ACCUMULATOR_BYTES = 16 << 10,
     MIN_COLUMNS = 1024,     /* of a work item, unless there are fewer */
     UNKNOWN_COLUMNS = 2048, /* of a work item, if the extent is unknown */
     MIN_ROWS = 8,           /* with fewer it does not pay */
@@ -89,8 +88,8 @@ unsigned tgi_schedule_wide_columns(const tgi_schedule *s, unsigned lanes)
         tgi_schedule_point_cost(s) > TGI_MAX_POINT_COST || lanes == 1 || has_windows(s) ||
         (is_known && extent < 2 * (int64_t)lanes))
         return 0;
-    int64_t columns = is_known ? ACCUMULATOR_BYTES : UNKNOWN_COLUMNS;
-    while (columns * accumulator_bytes(s) > ACCUMULATOR_BYTES ||
+    int64_t columns = is_known ? TGI_WIDE_BYTES : UNKNOWN_COLUMNS;
+    while (columns * accumulator_bytes(s) > TGI_WIDE_BYTES ||
            (is_known && columns / 2 >= extent))
         columns /= 2;
     while (is_known && columns > MIN_COLUMNS && extent < columns * MIN_ITEMS &&

@@ -21,7 +21,8 @@
  * Row order: in a COLUMNS kernel without reductions, such as a scatter, the
  * SERIAL loop along rows may be outside of the vector loop. Consecutive work
  * items are then one loop, row by row. Insts that do not depend on the column
- * are hoisted: they run once per row.
+ * are hoisted: they run once per row. In a scan, the values that columns carry
+ * from row to row are on the stack.
  *
  * Schedules are chosen (choose.h) from the loop IR and a target. They are
  * printed and verified without LLVM, and are part of the key of a compile.
@@ -220,7 +221,8 @@ typedef struct tgi_schedule {
     /* By axis: extent of a work item; 0: the whole axis. */
     int64_t item_extent[TGI_LOOP_AXES];
     /* Columns of a work item whose accumulators are on the stack; 0: those of
-       a vector. */
+       a vector. In row order, columns whose carried values are, of consecutive
+       work items; 0: there are no such values. */
     unsigned wide_columns;
     tgi_matmul_schedule matmul;
     tgi_tiles tiles;

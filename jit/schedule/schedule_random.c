@@ -368,7 +368,9 @@ static void vary_row_order(variation *v)
     if (s->loops->vectors != TGI_COLUMNS || s->loops->reductions.n ||
         s->loops->is_straightline || s->loops->n_phases != 1)
         return;
-    draw_columns(v, draw_power(v, TGI_MAX_LANES));
+    const unsigned lanes = draw_power(v, TGI_MAX_LANES);
+    s->wide_columns = 0;
+    draw_columns(v, lanes);
     tgi_schedule_hoist(s, flip(v) ? s->vector_axis : -1);
     tgi_nest *nest = &s->phases[0].nest;
     const tgi_nest_loop vectors = nest->loops[0];
@@ -376,6 +378,7 @@ static void vary_row_order(variation *v)
         return;
     nest->loops[0] = nest->loops[1];
     nest->loops[1] = vectors;
+    s->wide_columns = draw(v, 4) ? lanes * (1 + draw(v, 40)) : 0;
 }
 
 static int64_t round_up(int64_t n, int64_t step)

@@ -48,20 +48,39 @@ static tg_status verify_inst(const tgi_schedule *s, uint32_t number, int axis)
     return TG_OK;
 }
 
-/* Nothing is kept from row to row in registers, and nothing runs before or
-   after the rows of a column. */
+/* What is carried from row to row has memory for each column of a strip, whole
+   vectors. */
+static tg_status verify_carried(const tgi_schedule *s)
+{
+    const tgi_nest *nest = &s->phases[0].nest;
+    const int64_t lanes = tgi_phase_lanes(&s->phases[0]);
+    int64_t bytes = 0;
+    for (uint32_t i = 1; i < s->loops->insts.n; i++) {
+        const tgi_inst *inst = &s->loops->insts.data[i];
+        if (inst->kind != TGI_INST_CARRIED)
+            continue;
+        TGI_REQUIRE(s->wide_columns && !s->insts[i].is_hoisted,
+                    "row order of carried values without memory", i);
+        bytes += tgi_dtype_bytes((int)inst->dtype);
+    }
+    TGI_REQUIRE(nest->n == 2, "row order of several rows", nest->n);
+    TGI_REQUIRE(s->wide_columns % lanes == 0, "wide columns divide a vector",
+                s->wide_columns);
+    TGI_REQUIRE(s->wide_columns * bytes <= TGI_MAX_STACK_BYTES,
+                "wide columns exceed the stack", s->wide_columns);
+    return TG_OK;
+}
+
+/* Nothing runs before or after the rows of a column. */
 static tg_status verify_row_order(const tgi_schedule *s)
 {
     const tgi_kernel_loops *loops = s->loops;
     TGI_REQUIRE(loops->n_phases == 1 && !loops->checks.n && !s->pack_width,
                 "row order of a kernel that packs, checks or has phases", 0);
-    for (uint32_t i = 1; i < loops->insts.n; i++)
-        TGI_REQUIRE(loops->insts.data[i].kind != TGI_INST_CARRIED,
-                    "row order of carried values", i);
     for (size_t i = 0; i < loops->stores.n; i++)
         TGI_REQUIRE(loops->stores.data[i].level == TGI_LEVEL_INNER,
                     "row order of a store per column", i);
-    return TG_OK;
+    return verify_carried(s);
 }
 
 static tg_status verify_interchanged(const tgi_schedule *s, int axis)

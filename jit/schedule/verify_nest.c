@@ -208,7 +208,8 @@ static tg_status verify_column_items(const tgi_schedule *s)
     else
         TGI_REQUIRE(item % lanes == 0, "work items divide a vector", item);
     /* jit/llvm emits one vector unless something else says how many. */
-    const int64_t columns = s->wide_columns ? s->wide_columns
+    const int64_t columns = s->wide_columns && s->loops->reductions.n
+                                ? s->wide_columns
                             : s->matmul.n_panels > 1
                                 ? s->matmul.n_panels * lanes
                                 : lanes;

@@ -212,7 +212,8 @@ tg_status tgi_schedule_verify_reductions(const tgi_schedule *s, unsigned number)
                     "wide columns of rows", s->wide_columns);
         TGI_REQUIRE((s->split_block != 0) == is_split(s),
                     "two-stage reduction without blocks", s->split_block);
-        TGI_REQUIRE(!s->wide_columns || phase->n_reductions,
+        TGI_REQUIRE(!s->wide_columns || phase->n_reductions ||
+                        tgi_schedule_is_row_order(s),
                     "wide columns without a reduction", s->wide_columns);
     }
     if (!phase->n_reductions)

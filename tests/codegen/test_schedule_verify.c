@@ -518,8 +518,20 @@ Test(schedule_verify, row_order_keeps_nothing_from_row_to_row)
 {
     REJECTED("row order of a kernel that packs, checks or has phases",
              "scatter_rows", 2, s->pack_width = 16);
-    REJECTED("row order of carried values", "scatter_rows", 2,
+    REJECTED("row order of carried values without memory", "scatter_rows", 2,
              set_carried(&fu, s));
+    REJECTED("row order of carried values without memory", "scan_rows", 0,
+             s->wide_columns = 0);
+    REJECTED("wide columns divide a vector", "scan_rows", 0,
+             s->wide_columns = 48);
+    REJECTED("wide columns exceed the stack", "scan_rows", 0,
+             s->wide_columns = 1 << 20);
+    REJECTED("row order of several rows", "scan_rows", 0,
+             (p[0].nest.loops[0].step = 4, p[0].nest.n = 3,
+              p[0].nest.loops[2] =
+                  (tgi_nest_loop){.kind = TGI_LOOP_UNROLL,
+                                  .axis = (uint8_t)s->inner,
+                                  .step = 1}));
     REJECTED("row order of a store per column", "scatter_rows", 2,
              loops_of(&fu, s)->stores.data[0].level = TGI_LEVEL_POINT);
     REJECTED("unrolled rows not a power of two", "scatter_elements", 2,

@@ -120,6 +120,12 @@ static inline void table_gradient(tg_trace *t, const tg_value *in, void *user)
     tg_return(t, tg_gradient(tg_sum(tg_mul(rows, in[2]), TG_ALL_AXES), in[0]));
 }
 
+static inline void running_sums(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_cumsum(in[0], 0));
+}
+
 static inline tg_value normal_cdf(tg_value x)
 {
     return tg_add(tg_mul(0.5, tg_erf(tg_mul(x, 0x1.6a09e667f3bcdp-1))), 0.5);
@@ -201,6 +207,7 @@ static inline const schedule_case *schedule_cases(size_t *out_n)
                       F32(4000, 100), I32(500), F32(500, 100)),
         SCHEDULE_CASE("scatter_elements", table_gradient, NO_SYMBOLS,
                       F32(4000), I32(500), F32(500)),
+        SCHEDULE_CASE("scan_rows", running_sums, NO_SYMBOLS, F32(300, 1000)),
         SCHEDULE_CASE("few_pixels", padded_conv, NO_SYMBOLS,
                       F32(1, 7, 7, 256), F32(3, 3, 256, 256)),
         SCHEDULE_CASE("many_pixels", padded_conv, NO_SYMBOLS,

@@ -3,7 +3,7 @@
  * llvm_columns.c - work items of COLUMNS kernels. Vectors lie along the last
  * outer axis; each goes down the rows (the inner axis) in order, in blocks.
  * Every lane is a result of its own. In row order, all vectors of a row go
- * before the next row.
+ * before the next row; what a scan carries from row to row is on the stack.
  */
 #include "llvm/kernel/llvm_columns.h"
 #include "llvm/emit/llvm_flow.h"
@@ -13,6 +13,7 @@
 #include "llvm/loops/llvm_columns_step.h"
 #include "llvm/loops/llvm_phases.h"
 #include "llvm/loops/llvm_reduction.h"
+#include "llvm/loops/llvm_scan.h"
 #include "llvm/matmul/llvm_matmul.h"
 #include "llvm/matmul/llvm_pack.h"
 
@@ -126,24 +127,27 @@ void tgi_llvm_columns_emit(tgi_llvm_kernel *k, LLVMValueRef item)
 
 /* -- Row order ------------------------------------------------------------- */
 
-static void emit_body(tgi_llvm_kernel *k, unsigned phase, void *user)
+static void emit_row_of_vector(tgi_llvm_kernel *k, unsigned phase, void *user)
 {
-    (void)user;
-    tgi_llvm_body_emit(k, phase);
+    const tgi_llvm_wide_scan *scan = user;
+    if (scan)
+        tgi_llvm_wide_scan_step(k, scan);
+    else
+        tgi_llvm_body_emit(k, phase);
 }
 
 /* The columns in the current lanes, from `column` on, of one row. */
 static void emit_row_vector(tgi_llvm_kernel *k, LLVMValueRef column, void *user)
 {
-    (void)user;
     k->index[k->schedule->vector_axis] = column;
-    tgi_llvm_phases_emit(k, emit_body, NULL);
+    tgi_llvm_phases_emit(k, emit_row_of_vector, user);
     k->index[k->schedule->vector_axis] = NULL;
 }
 
 /* Columns first … end - 1 of the current row. Only the last work item ends
    inside of a vector. */
-static void emit_row(tgi_llvm_kernel *k, LLVMValueRef first, LLVMValueRef end)
+static void emit_row(tgi_llvm_kernel *k, LLVMValueRef first, LLVMValueRef end,
+                     tgi_llvm_wide_scan *scan)
 {
     const unsigned lanes = tgi_phase_lanes(&k->schedule->phases[0]);
     LLVMValueRef n =
@@ -153,21 +157,23 @@ static void emit_row(tgi_llvm_kernel *k, LLVMValueRef first, LLVMValueRef end)
     int64_t number;
     k->e->lanes = lanes;
     tgi_llvm_loop_begin(k, &loop, first, full, lanes, NULL, 0);
-    if (!tgi_llvm_is_const_i64(n, &number) || number > TGI_LLVM_POLLED_ELEMENTS)
+    if (!scan && (!tgi_llvm_is_const_i64(n, &number) ||
+                  number > TGI_LLVM_POLLED_ELEMENTS))
         tgi_llvm_poll_every(k, loop.index, lanes, TGI_LLVM_POLLED_ELEMENTS);
-    emit_row_vector(k, loop.index, NULL);
+    emit_row_vector(k, loop.index, scan);
     tgi_llvm_loop_end(k, &loop, NULL);
     if (tgi_llvm_is_const_i64(n, &number) && number % lanes == 0)
         return;
     tgi_llvm_branch branch;
     tgi_llvm_branch_begin(k, &branch,
                           LLVMBuildICmp(k->b, LLVMIntSLT, full, end, ""));
-    tgi_llvm_columns_tail(k, full, n, emit_row_vector, NULL);
+    tgi_llvm_columns_tail(k, full, n, emit_row_vector, scan);
     tgi_llvm_branch_end(k, &branch);
 }
 
-void tgi_llvm_row_order_emit(tgi_llvm_kernel *k, LLVMValueRef first,
-                             LLVMValueRef end)
+/* All rows of columns first … end - 1. */
+static void emit_rows(tgi_llvm_kernel *k, LLVMValueRef first, LLVMValueRef end,
+                      tgi_llvm_wide_scan *scan)
 {
     LLVMValueRef from, to;
     tgi_llvm_loop loop;
@@ -177,7 +183,29 @@ void tgi_llvm_row_order_emit(tgi_llvm_kernel *k, LLVMValueRef first,
     k->index[k->schedule->inner] = loop.index;
     k->e->lanes = 1;
     tgi_llvm_hoisted_insts_emit(k, 0);
-    emit_row(k, first, end);
+    emit_row(k, first, end, scan);
     k->index[k->schedule->inner] = NULL;
+    tgi_llvm_loop_end(k, &loop, NULL);
+}
+
+void tgi_llvm_row_order_emit(tgi_llvm_kernel *k, LLVMValueRef first,
+                             LLVMValueRef end)
+{
+    const int64_t strip = k->schedule->wide_columns;
+    tgi_llvm_wide_scan scan;
+    tgi_llvm_loop loop;
+    if (!strip) {
+        emit_rows(k, first, end, NULL);
+        return;
+    }
+    tgi_llvm_wide_scan_init(k, &scan);
+    tgi_llvm_loop_begin(k, &loop, first, end, strip, NULL, 0);
+    LLVMValueRef strip_end =
+        tgi_llvm_min(k->program, end,
+                     tgi_llvm_add(k->program, loop.index,
+                                  tgi_llvm_const_i64(k->program, strip)));
+    k->e->lanes = tgi_phase_lanes(&k->schedule->phases[0]);
+    tgi_llvm_wide_scan_start(k, &scan, loop.index, strip_end);
+    emit_rows(k, loop.index, strip_end, &scan);
     tgi_llvm_loop_end(k, &loop, NULL);
 }

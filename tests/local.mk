@@ -907,6 +907,8 @@ EXTRA_DIST += \
 	tests/golden/schedule/max_columns.txt \
 	tests/golden/schedule/non_temporal.txt \
 	tests/golden/schedule/row_epilogue.txt \
+	tests/golden/schedule/scatter_elements.txt \
+	tests/golden/schedule/scatter_rows.txt \
 	tests/golden/schedule/softmax.txt \
 	tests/golden/schedule/stencil.txt \
 	tests/golden/schedule/straightline.txt \

@@ -261,6 +261,8 @@ libtgjit_core_la_SOURCES += \
 	src/pass/pass_layout.c \
 	src/pass/pass_shape.c \
 	src/pass/pass_simplify.c \
+	src/pass/reduce_rows.c \
+	src/pass/reduce_rows.h \
 	src/pass/update_pieces.c \
 	src/pass/update_pieces.h \
 	src/pass/value_checks.c \

@@ -22,6 +22,9 @@ enum { COLUMN_REGISTERS = 8 };
    min and max take two at 1.5 times the cost of one. */
 enum { REASSOCIATED_VECTORS = 2 };
 
+/* With fewer lanes, vectors are at once followed by a scalar tail. */
+enum { MIN_NARROWED_LANES = 16 };
+
 /* -- Statistics ------------------------------------------------------------ */
 
 /* Statistics of a phase, by which its lanes are chosen. */
@@ -187,6 +190,25 @@ static void add_loop(tgi_nest *nest, tgi_loop_kind kind, int axis, int64_t step)
         .kind = (uint8_t)kind, .axis = (uint8_t)axis, .step = step};
 }
 
+/*
+ * Lanes of the loop between full vectors and a scalar tail: a register of them,
+ * unless fewer lanes halve the iterations of both (the most there can be, if
+ * the extent is unknown). Of 62 bytes after vectors of 64, one vector of 32
+ * leaves 30 scalars, 7 of 8 leave 6.
+ */
+static unsigned lanes_before_scalars(tgi_dim extent, unsigned lanes,
+                                     unsigned register_lanes)
+{
+    const unsigned rest = tgi_dim_is_known(extent)
+                              ? (unsigned)(extent % (int64_t)lanes)
+                              : lanes - 1;
+    unsigned best = register_lanes < lanes ? register_lanes : lanes / 2;
+    for (unsigned n = best / 2; n > 1 && rest > 0; n /= 2)
+        if (2 * (rest / n + rest % n) <= rest / best + rest % best)
+            best = n;
+    return best;
+}
+
 static void add_vector_loop(const tgi_schedule *s, tgi_phase_schedule *phase,
                             const phase_stats *c, unsigned lanes)
 {
@@ -199,6 +221,11 @@ static void add_vector_loop(const tgi_schedule *s, tgi_phase_schedule *phase,
     loop->tail_lanes = (uint16_t)(phase->can_mask ? register_lanes : 1);
     if (register_lanes < lanes && c->cost <= TGI_HEAVY_COST)
         loop->narrow_lanes = (uint16_t)register_lanes;
+    if (loop->tail == TGI_TAIL_SCALAR && lanes >= MIN_NARROWED_LANES &&
+        c->cost <= TGI_HEAVY_COST && s->loops->vectors == TGI_ROWS &&
+        !s->loops->is_straightline && !phase->n_reductions)
+        loop->narrow_lanes = (uint16_t)lanes_before_scalars(
+            s->loops->extent[s->vector_axis], lanes, register_lanes);
 }
 
 /* The points of a straight-line kernel. */

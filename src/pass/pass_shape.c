@@ -3,6 +3,7 @@
  * pass_shape.c - simplifies views and other ops that only move elements. Every
  * rule reaches the same elements by a shorter path. Checks that always hold are
  * dropped; checks that always fail are kept, so that the call reports them.
+ * Some reductions over several axes become two (reduce_rows.h).
  *
  * Inputs are simplified before their users, so a chain of views never becomes
  * longer than one link.
@@ -19,6 +20,7 @@
 #include "ir/rebuild.h"
 #include "pass/edge_pieces.h"
 #include "pass/pass.h"
+#include "pass/reduce_rows.h"
 #include "runtime/index_check.h"
 
 /*
@@ -35,6 +37,7 @@ typedef struct reshaper {
         tgi_attr_perm perm;
         tgi_attr_slice slice;
         tgi_attr_pad pad;
+        tgi_attr_axes axes;
     } attr;                    /* node.attr, if a rule changed it */
     tgi_attr_slice slice_attr; /* attribute of a dynamic slice that became a
                                   slice */
@@ -232,17 +235,41 @@ static void shape_dynamic_update(reshaper *r)
         r->replacement = r->node.inputs[0];
 }
 
+/* Adds the reduction over the last axis; the node is that over the others. */
+static void reduce_rows(reshaper *r)
+{
+    tgi_attr_axes axes = *(const tgi_attr_axes *)r->node.attr;
+    const tgi_shape *shape = tgi_graph_shape(r->graph, r->node.inputs[0]);
+    const uint64_t last = UINT64_C(1) << (shape->rank - 1);
+    r->attr.axes.mask = axes.mask & ~last;
+    axes.mask = last;
+    tgi_node rows = r->node;
+    rows.attr = &axes;
+    rows.shape =
+        tgi_shape_intern(r->graph->dims, shape->rank - 1, shape->dims);
+    const tgi_ref ref = rows.shape ? tgi_graph_add(r->graph, &rows) : 0;
+    if (!ref) {
+        r->failed = true;
+        return;
+    }
+    r->node.attr = &r->attr.axes;
+    set_input(r, ref);
+}
+
 /*
  * A reduction over axes of extent 1 is a reshape: combining an element with the
- * identity gives that element, including -0.
+ * identity gives that element, including -0. Others may be done row by row.
  */
 static void shape_reduce(reshaper *r)
 {
     const tgi_attr_axes *attr = r->node.attr;
     const tgi_shape *shape = tgi_graph_shape(r->graph, r->node.inputs[0]);
     for (int i = 0; i < shape->rank; i++)
-        if (attr->mask >> i & 1 && shape->dims[i] != 1)
+        if (attr->mask >> i & 1 && shape->dims[i] != 1) {
+            if (tgi_reduces_by_rows(r->graph, &r->node))
+                reduce_rows(r);
             return;
+        }
     r->node.op = TGI_OP_RESHAPE;
     r->node.attr = NULL;
     r->node.attr_bytes = 0;

@@ -246,6 +246,37 @@ Test(schedule, stores_that_straddle_lines_are_narrower)
     check_nothing_is_alive();
 }
 
+static void inner_of_bytes(tg_trace *t, const tg_value *in, void *user)
+{
+    (void)user;
+    tg_return(t, tg_neg(tg_slice(in[0], 1, 1, TG_END, 1)));
+}
+
+/* AVX2 has no masks for bytes, and one vector of 32 would leave up to 31. */
+Test(schedule, few_bytes_are_left_for_a_scalar_tail)
+{
+    static const struct {
+        int64_t columns;
+        unsigned narrow_lanes;
+    } cases[] = {{513, 32}, {545, 32}, {547, 32}, {511, 8}, {529, 16}};
+    tgi_target avx2;
+    cr_assert(tgi_target_by_name("avx2", &avx2));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        const tg_spec bytes =
+            tg_spec_tensor(TG_U8, TG_DIMS(40, cases[i].columns));
+        const schedule_case c =
+            SCHEDULE_CASE("", inner_of_bytes, NO_SYMBOLS, bytes);
+        fused fu;
+        const tgi_schedule *s = last_schedule(&fu, &c, avx2);
+        const tgi_nest_loop *loop = tgi_nest_vector(&s->phases[0].nest);
+        cr_expect_eq(loop->narrow_lanes, cases[i].narrow_lanes,
+                     "%lld columns: %d", (long long)cases[i].columns,
+                     loop->narrow_lanes);
+        fuse_end(&fu);
+    }
+    check_nothing_is_alive();
+}
+
 static void sum_of_each_pair(tg_trace *t, const tg_value *in, void *user)
 {
     (void)user;

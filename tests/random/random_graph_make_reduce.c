@@ -75,9 +75,30 @@ void rg_make_sum(rg_maker *m, tgi_op op)
     reduce(m, op, true, tg_sum_at);
 }
 
+/*
+ * Differences of all elements with each of a row of numbers, along a new last
+ * axis, if they are neither few nor many: a reduction over several axes is then
+ * done row by row if its order does not matter.
+ */
+static rg_operand make_differences(rg_maker *m, rg_operand x)
+{
+    enum { LEAST = 8, MOST = 48, ROW = 70 };
+    x = rg_fit_classes(m, x, TGI_CLASS_NUM);
+    const int64_t n = rg_count(&x.type);
+    if (n < LEAST || n > MOST || x.type.rank == TG_MAX_RANK)
+        return x;
+    rg_type type = x.type;
+    type.is_weak = false;
+    type.dims[type.rank++] = ROW;
+    return rg_value(
+        type, RG_DO(m, tg_sub(tg_expand_dims(x.operand, -1),
+                              tg_cast(tg_iota(TG_I32, TG_DIMS(ROW), 0),
+                                      (tg_dtype)type.dtype))));
+}
+
 void rg_make_prod(rg_maker *m, tgi_op op)
 {
-    reduce(m, op, true, tg_prod_at);
+    reduce_it(m, make_differences(m, rg_pick(m)), op, true, tg_prod_at);
 }
 
 /* Of floats without elements: logsumexp, whose maximum may be one of nothing. */
@@ -95,7 +116,7 @@ void rg_make_reduce_max(rg_maker *m, tgi_op op)
 
 void rg_make_reduce_min(rg_maker *m, tgi_op op)
 {
-    reduce(m, op, false, tg_reduce_min_at);
+    reduce_it(m, make_differences(m, rg_pick(m)), op, false, tg_reduce_min_at);
 }
 
 void rg_make_argmax(rg_maker *m, tgi_op op)

@@ -425,6 +425,63 @@ Test(pass_shape, reductions_of_one_element_are_reshapes)
     check_nothing_is_alive();
 }
 
+/* The reductions that are left of one of -slice(x) over the axes of `mask`,
+   where the slice takes [rows, columns] of [40, 80]. */
+static int n_reductions(tgi_op op, tg_dtype dtype, int64_t rows,
+                        int64_t columns, uint64_t mask)
+{
+    begin();
+    const tgi_ref x = reshaped(
+        g, TGI_OP_SLICE, param(g, dtype, shape_of(g, 40, 80)),
+        shape_of(g, rows, columns),
+        ATTR(tgi_attr_slice, {(tgi_dim)(40 - rows), 0}, {1, 1}));
+    const tgi_shape_ref shape = mask == 3   ? scalar_shape(g)
+                                : mask == 1 ? shape_of(g, columns)
+                                            : shape_of(g, rows);
+    return count_nodes_after(shape_then_dead, g,
+                             reshaped(g, op, apply(g, NEG, x), shape,
+                                      ATTR(tgi_attr_axes, mask)),
+                             op);
+}
+
+Test(pass_shape, reductions_in_any_order_of_what_has_gaps_go_by_rows)
+{
+    cr_assert_eq(n_reductions(TGI_OP_REDUCE_MAX, TG_F32, 30, 70, 3), 2);
+    cr_assert_eq(n_reductions(TGI_OP_REDUCE_MIN, TG_F64, 30, 70, 3), 2);
+    cr_assert_eq(n_reductions(TGI_OP_SUM, TG_I16, 30, 70, 3), 2);
+    cr_assert_eq(n_reductions(TGI_OP_PROD, TG_I8, 30, 70, 3), 2);
+    /* The order of a sum of floats matters. */
+    cr_assert_eq(n_reductions(TGI_OP_SUM, TG_F32, 30, 70, 3), 1);
+    /* One axis; rows that are contiguous, or short, or few. */
+    cr_assert_eq(n_reductions(TGI_OP_REDUCE_MAX, TG_F32, 30, 70, 1), 1);
+    cr_assert_eq(n_reductions(TGI_OP_REDUCE_MAX, TG_F32, 30, 70, 2), 1);
+    cr_assert_eq(n_reductions(TGI_OP_REDUCE_MAX, TG_F32, 30, 80, 3), 1);
+    cr_assert_eq(n_reductions(TGI_OP_REDUCE_MAX, TG_F32, 30, 60, 3), 1);
+    cr_assert_eq(n_reductions(TGI_OP_REDUCE_MAX, TG_F32, 7, 70, 3), 1);
+    check_nothing_is_alive();
+}
+
+Test(pass_shape, reductions_of_all_pairs_go_by_rows)
+{
+    begin();
+    const tgi_dim n = symbol(g, 0, 0);
+    const tgi_shape_ref s = shape_of(g, 5, n, 70);
+    const tgi_ref x = param(g, TG_F32, shape_of(g, n, 1));
+    const tgi_ref y = param(g, TG_F32, shape_of(g, 5, 1, 70));
+    gives(shape_then_dead,
+          reshaped(g, TGI_OP_REDUCE_MAX,
+                   apply(g, SUB, broadcast(g, x, s), broadcast(g, y, s)),
+                   shape_of(g, 5), ATTR(tgi_attr_axes, 6)),
+          "graph f(%1: f32[?0,1], %2: f32[5,1,70]) {\n"
+          "  %3 = broadcast f32[5,?0,70] %1\n"
+          "  %4 = broadcast f32[5,?0,70] %2\n"
+          "  %5 = sub f32[5,?0,70] %3, %4\n"
+          "  %6 = reduce_max f32[5,?0] %5 axes=[2]\n"
+          "  %7 = reduce_max f32[5] %6 axes=[1]\n"
+          "  return %7\n"
+          "}\n");
+}
+
 Test(pass_shape, checks_that_always_hold_go_and_others_stay)
 {
     begin();

@@ -12,6 +12,7 @@ unit_tests = \
 	tests/api/test_bad_input_calls \
 	tests/api/test_bad_input_control \
 	tests/api/test_bad_input_data \
+	tests/api/test_bad_input_files \
 	tests/api/test_bad_input_gradient \
 	tests/api/test_bad_input_ops \
 	tests/api/test_bad_input_regions \

@@ -315,6 +315,21 @@ Test(archive, compressed_arrays_are_read)
     files_end(&f, 1);
 }
 
+Test(archive, names_with_a_nul_are_refused)
+{
+    unsigned char bytes[sizeof(compressed_npz)];
+    file_session f;
+    files_begin(&f);
+    memcpy(bytes, compressed_npz, sizeof(bytes));
+    for (size_t i = 0; i + 5 < sizeof(bytes); i++)
+        if (memcmp(bytes + i, "b.npy", 5) == 0)
+            bytes[i] = 0;
+    cr_assert_null(
+        tg_archive_load(f.ctx, file_write(&f, "x.npz", bytes, sizeof(bytes))));
+    check_record(TG_ERROR_FILE, "x.npz: ", "a name has a NUL");
+    files_end(&f, 1);
+}
+
 /* Every size and offset in a field of 64 bits. */
 Test(archive, wide_fields_are_written_and_read)
 {

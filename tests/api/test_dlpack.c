@@ -277,6 +277,19 @@ Test(dlpack, bad_structs_are_refused_and_given_back_once)
     cr_assert_eq(n_deleted, 1);
     cr_assert_null(tg_tensor_from_dlpack(s.ctx, NULL));
     check_record(TG_ERROR_INVALID_ARGUMENT, "the tensor is NULL");
+    tg_error_clear();
+    cr_assert_null(tg_tensor_from_dlpack_versioned(s.ctx, NULL));
+    check_record(TG_ERROR_INVALID_ARGUMENT, "the tensor is NULL");
+    DLManagedTensorVersioned versioned = managed_versioned(good, 0);
+    cr_assert_null(tg_tensor_from_dlpack_versioned(NULL, &versioned));
+    check_record(TG_ERROR_INVALID_ARGUMENT, "the context is NULL");
+    cr_assert_eq(n_deleted, 2);
+    /* Memory that lives for ever. */
+    plain.deleter = NULL;
+    versioned.deleter = NULL;
+    tg_tensor_release(tg_tensor_from_dlpack(s.ctx, &plain));
+    tg_tensor_release(tg_tensor_from_dlpack_versioned(s.ctx, &versioned));
+    cr_assert_eq(n_deleted, 2);
     session_end(&s);
 }
 

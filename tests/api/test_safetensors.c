@@ -76,6 +76,7 @@ Test(safetensors, bad_headers_are_refused)
         {"{\"a\":{\"dtype\":3}}", "'a': has no dtype"},
         {"{\"a\":{\"dtype\":\"ABCDEFGHIJKLMNOPQ\"}}", "'a': has no dtype"},
         {"{\"a\":{\"dtype\":\"U8\"}}", "'a': has no shape"},
+        {"{\"a\":{\"dtype\":\"U8\",\"shape\":4}}", "'a': has no shape"},
         {"{" TENSOR("a", "U8", "-4", 0, 4) "}", "'a': has no shape"},
         {"{" TENSOR("a", "U8", "4.0", 0, 4) "}", "'a': has no shape"},
         {"{" TENSOR("a", "U8", "\\\"4\\\"", 0, 4) "}", "bad JSON"},

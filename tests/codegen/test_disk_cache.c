@@ -300,6 +300,30 @@ Test(disk_cache, orphans_are_swept_when_something_is_saved)
     place_end(&p);
 }
 
+Test(disk_cache, files_that_are_being_written_are_not_evicted)
+{
+    enum { N = 4 };
+    place p;
+    place_begin(&p);
+    const uint64_t each = bytes_of("key 0", "value");
+    tgi_disk_cache *cache =
+        open_cache_at(__LINE__, &p, TGI_DISK_CACHE_READ_WRITE, N * each);
+    const char *alive = make_temporary(&p, getppid(), 1000000);
+    set_age(alive, 3000); /* older than all entries */
+    char key[16];
+    for (int i = 0; i <= N; i++) {
+        snprintf(key, sizeof(key), "key %d", i);
+        cr_assert(save(&p, cache, key, "value"));
+        set_age(path_of(&p, key), 1000 - 100 * i);
+    }
+    cr_assert_gt(counts_of(cache).evictions, 0);
+    cr_assert(is_there(alive));
+    cr_assert(holds(&p, cache, "key 0", NULL));
+    cr_assert(holds(&p, cache, "key 4", "value"));
+    tgi_disk_cache_release(cache);
+    place_end(&p);
+}
+
 Test(disk_cache, a_temporary_name_that_is_taken_is_passed_over)
 {
     place p;

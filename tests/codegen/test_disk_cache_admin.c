@@ -142,7 +142,8 @@ Test(disk_cache_admin, clear_removes_entries_and_nothing_else)
     cr_assert(save(&p, cache, "b", "value"));
     char other[128];
     static const char *const names[] = {
-        "tmp-1-7", "README", "0123.tgjit",
+        "tmp-1-7", "tmp-0-7", "tmp-4294967297-7", "tmp-1-7x", "README",
+        "0123.tgjit",
         "0123456789ABCDEF0123456789abcdef.tgjit", /* upper-case letters are
                                                      not ours */
         "0123456789abcdef0123456789abcdef.tgjit~"};
@@ -151,10 +152,52 @@ Test(disk_cache_admin, clear_removes_entries_and_nothing_else)
         write_bytes(other, "", 0);
     }
     check_works(tg_cache_clear(p.dir));
-    cr_assert_eq(n_files(p.dir), 4, "but the temporary file");
+    cr_assert_eq(n_files(p.dir), 7, "but the temporary file");
     cr_assert(holds(&p, cache, "a", NULL));
     cr_assert(save(&p, cache, "a", "again"));
     cr_assert(holds(&p, cache, "a", "again"));
+    tgi_disk_cache_release(cache);
+    place_end(&p);
+}
+
+Test(disk_cache_admin, an_entry_that_cannot_be_removed_is_an_error)
+{
+    place p;
+    place_begin(&p);
+    become_user(&p);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    cr_assert(save(&p, cache, "good", "value"));
+    write_bytes(path_of(&p, "bad"), "bad", 3);
+    cr_assert_eq(chmod(p.dir, 0500), 0);
+    tg_cache_report report = TG_CACHE_REPORT_INIT;
+    check_fails(tg_cache_verify(p.dir, true, &report), TG_ERROR_FILE,
+                "cannot remove an entry", "denied");
+    cr_assert(report.good == 1 && report.bad == 1);
+    check_fails(tg_cache_clear(p.dir), TG_ERROR_FILE, p.dir,
+                "cannot remove an entry", "denied");
+    cr_assert_eq(chmod(p.dir, 0700), 0);
+    cr_assert_eq(n_files(p.dir), 2);
+    tgi_disk_cache_release(cache);
+    nftw(p.home, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    check_nothing_is_alive();
+}
+
+Test(disk_cache_admin, what_is_being_written_is_no_entry)
+{
+    place p;
+    place_begin(&p);
+    tgi_disk_cache *cache = open_cache(&p, TGI_DISK_CACHE_READ_WRITE);
+    char temporary[128];
+    cr_assert(save(&p, cache, "a", "value"));
+    snprintf(temporary, sizeof(temporary), "%s/tmp-%d-1000000", p.dir,
+             (int)getppid());
+    write_bytes(temporary, "part", 4);
+    shown s = {.most = 0};
+    check_works(tg_cache_list(p.dir, keep_entry, &s));
+    cr_assert_eq(s.n, 1);
+    const tg_cache_report r = verify(&p, true);
+    cr_assert(r.good == 1 && !r.bad && !r.foreign && !r.unread);
+    cr_assert_eq(n_files(p.dir), 2);
     tgi_disk_cache_release(cache);
     place_end(&p);
 }

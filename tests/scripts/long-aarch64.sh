@@ -65,6 +65,12 @@ build_runner()
     echo "the program for AArch64 does not build"
     exit 1
 }
+${MAKE-make} tests/support/export-cases tests/support/libtgjit-llvm.so \
+    tests/random/random-graphs tests/random/libtgjit-llvm.so \
+    >"$folder/log" 2>&1 || {
+    tail -n 30 "$folder/log"
+    exit 1
+}
 runner=$folder/build/tests/random/random-graphs
 
 # -- Exported functions ------------------------------------------------------

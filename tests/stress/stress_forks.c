@@ -271,6 +271,7 @@ static void check_long(void)
 static struct {
     tg_context *ctx;
     tg_function *f;
+    tg_function *unused[ENTRIES]; /* more locks for fork to acquire */
     tg_archive *archive;
     tg_tensor *x;
 } shared;
@@ -305,6 +306,8 @@ static bool fill_shared(void)
         is_good &= tg_get_variable(shared.ctx, name, TG_F32, TG_SCALAR,
                                    tg_zeros()) != NULL &&
                    tg_archive_add_metadata(shared.archive, name, "") == TG_OK;
+        shared.unused[i] = tg_function_create(shared.ctx, twice, NULL, NULL);
+        is_good &= shared.unused[i] != NULL;
     }
     return is_good;
 }
@@ -393,6 +396,8 @@ static void check_locks(void)
     tg_tensor_release(shared.x);
     tg_archive_release(shared.archive);
     tg_function_release(shared.f);
+    for (int i = 0; i < ENTRIES; i++)
+        tg_function_release(shared.unused[i]);
     tg_context_release(shared.ctx);
     if (atomic_load(&n_used) <= OBJECTS)
         n_failed++, printf("locks: the parent did nothing meanwhile\n");

@@ -55,6 +55,23 @@ static void emit_column_vector(tgi_llvm_kernel *k, LLVMValueRef column,
     k->index[k->schedule->vector_axis] = NULL;
 }
 
+/* Columns full … end - 1, less than a vector, if there are any: only the last of
+   n columns may be. */
+static void emit_columns_after(tgi_llvm_kernel *k, LLVMValueRef full,
+                               LLVMValueRef end, LLVMValueRef n,
+                               tgi_llvm_columns_fn *body, void *user)
+{
+    int64_t number;
+    if (tgi_llvm_is_const_i64(n, &number) &&
+        number % tgi_phase_lanes(&k->schedule->phases[0]) == 0)
+        return;
+    tgi_llvm_branch branch;
+    tgi_llvm_branch_begin(k, &branch,
+                          LLVMBuildICmp(k->b, LLVMIntSLT, full, end, ""));
+    tgi_llvm_columns_tail(k, full, n, body, user);
+    tgi_llvm_branch_end(k, &branch);
+}
+
 /* Many vectors side by side, then the tail. */
 static void emit_wide_item(tgi_llvm_kernel *k, LLVMValueRef column,
                            LLVMValueRef n)
@@ -66,16 +83,9 @@ static void emit_wide_item(tgi_llvm_kernel *k, LLVMValueRef column,
                                   tgi_llvm_const_i64(
                                       k->program, k->schedule->wide_columns)));
     LLVMValueRef full = tgi_llvm_round_down(k, column, end, k->e->lanes);
-    int64_t number;
     row_bounds(k, &from, &to);
     tgi_llvm_wide_reduction_emit(k, column, full, from, to);
-    if (tgi_llvm_is_const_i64(n, &number) && number % k->e->lanes == 0)
-        return;
-    tgi_llvm_branch branch;
-    tgi_llvm_branch_begin(k, &branch,
-                          LLVMBuildICmp(k->b, LLVMIntSLT, full, end, ""));
-    tgi_llvm_columns_tail(k, full, end, emit_column_vector, NULL);
-    tgi_llvm_branch_end(k, &branch);
+    emit_columns_after(k, full, end, n, emit_column_vector, NULL);
 }
 
 static void emit_columns_from(tgi_llvm_kernel *k, LLVMValueRef column,
@@ -162,13 +172,7 @@ static void emit_row(tgi_llvm_kernel *k, LLVMValueRef first, LLVMValueRef end,
         tgi_llvm_poll_every(k, loop.index, lanes, TGI_LLVM_POLLED_ELEMENTS);
     emit_row_vector(k, loop.index, scan);
     tgi_llvm_loop_end(k, &loop, NULL);
-    if (tgi_llvm_is_const_i64(n, &number) && number % lanes == 0)
-        return;
-    tgi_llvm_branch branch;
-    tgi_llvm_branch_begin(k, &branch,
-                          LLVMBuildICmp(k->b, LLVMIntSLT, full, end, ""));
-    tgi_llvm_columns_tail(k, full, n, emit_row_vector, scan);
-    tgi_llvm_branch_end(k, &branch);
+    emit_columns_after(k, full, end, n, emit_row_vector, scan);
 }
 
 /* All rows of columns first … end - 1. */

@@ -4,8 +4,9 @@
  * COLUMNS kernel without reductions. A scatter adds each row of its updates to
  * a row of the table. With the loop along columns outside, it passes over the
  * indices and over all rows again for each vector of columns. A scan down
- * columns reads and writes whole rows; its running values stay in L1. Every
- * column still goes down its rows in order.
+ * columns reads and writes whole rows; its running values stay in L1. In longer
+ * rows, parts of 16 KB are no faster than those of a vector. Every column still
+ * goes down its rows in order.
  */
 #include "schedule/choose.h"
 
@@ -69,7 +70,8 @@ bool tgi_schedule_choose_row_order(const tgi_scheduler *r, tgi_schedule *s,
     if (hint != TGI_HINT_YES &&
         ((tgi_dim_is_known(columns) && columns <= lanes) ||
          tgi_schedule_point_cost(s) > TGI_MAX_POINT_COST ||
-         (bytes && !has_cheap_rows(s))))
+         (bytes && !has_cheap_rows(s)) ||
+         (wide && tgi_dim_is_known(columns) && columns > wide)))
         return false;
     s->wide_columns = (unsigned)wide;
     return true;

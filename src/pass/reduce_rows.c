@@ -12,7 +12,7 @@
 #include "pass/reduce_rows.h"
 
 enum {
-    MIN_ROW = 64,       /* elements; each row ends with a horizontal reduction */
+    MIN_ROW = 64,       /* elements; each row has a horizontal reduction */
     MIN_ELEMENTS = 513, /* less is straight-line code, which stores nothing */
     MAX_NODES = 64,     /* of an expression */
     MAX_DEPTH = 32

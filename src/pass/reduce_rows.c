@@ -12,7 +12,8 @@
 #include "pass/reduce_rows.h"
 
 enum {
-    MIN_ROW = 64,       /* elements; each row ends with a horizontal reduction */
+    MIN_ROW = 64,       /* elements; each row has a horizontal reduction */
+    MIN_REPEATED_ROW = 256, /* of all pairs: little work for each element */
     MIN_ELEMENTS = 513, /* less is straight-line code, which stores nothing */
     MAX_NODES = 64,     /* of an expression */
     MAX_DEPTH = 32
@@ -60,7 +61,7 @@ static bool repeats_some(const expression *e, const tgi_node *broadcast)
         repeats |= is_one && to->dims[axis] != 1;
         moves |= !is_one;
     }
-    return repeats && moves;
+    return repeats && moves && to->dims[to->rank - 1] >= MIN_REPEATED_ROW;
 }
 
 /* True if the axes of an expression are not contiguous in all that it reads. */

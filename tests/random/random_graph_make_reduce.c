@@ -82,7 +82,7 @@ void rg_make_sum(rg_maker *m, tgi_op op)
  */
 static rg_operand make_differences(rg_maker *m, rg_operand x)
 {
-    enum { LEAST = 8, MOST = 48, ROW = 70 };
+    enum { LEAST = 8, MOST = 48, ROW = 260 };
     x = rg_fit_classes(m, x, TGI_CLASS_NUM);
     const int64_t n = rg_count(&x.type);
     if (n < LEAST || n > MOST || x.type.rank == TG_MAX_RANK)

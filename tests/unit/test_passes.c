@@ -465,17 +465,17 @@ Test(pass_shape, reductions_of_all_pairs_go_by_rows)
 {
     begin();
     const tgi_dim n = symbol(g, 0, 0);
-    const tgi_shape_ref s = shape_of(g, 5, n, 70);
+    const tgi_shape_ref s = shape_of(g, 5, n, 300);
     const tgi_ref x = param(g, TG_F32, shape_of(g, n, 1));
-    const tgi_ref y = param(g, TG_F32, shape_of(g, 5, 1, 70));
+    const tgi_ref y = param(g, TG_F32, shape_of(g, 5, 1, 300));
     gives(shape_then_dead,
           reshaped(g, TGI_OP_REDUCE_MAX,
                    apply(g, SUB, broadcast(g, x, s), broadcast(g, y, s)),
                    shape_of(g, 5), ATTR(tgi_attr_axes, 6)),
-          "graph f(%1: f32[?0,1], %2: f32[5,1,70]) {\n"
-          "  %3 = broadcast f32[5,?0,70] %1\n"
-          "  %4 = broadcast f32[5,?0,70] %2\n"
-          "  %5 = sub f32[5,?0,70] %3, %4\n"
+          "graph f(%1: f32[?0,1], %2: f32[5,1,300]) {\n"
+          "  %3 = broadcast f32[5,?0,300] %1\n"
+          "  %4 = broadcast f32[5,?0,300] %2\n"
+          "  %5 = sub f32[5,?0,300] %3, %4\n"
           "  %6 = reduce_max f32[5,?0] %5 axes=[2]\n"
           "  %7 = reduce_max f32[5] %6 axes=[1]\n"
           "  return %7\n"

@@ -910,6 +910,7 @@ EXTRA_DIST += \
 	tests/golden/schedule/max_columns.txt \
 	tests/golden/schedule/non_temporal.txt \
 	tests/golden/schedule/row_epilogue.txt \
+	tests/golden/schedule/scan_rows.txt \
 	tests/golden/schedule/scatter_elements.txt \
 	tests/golden/schedule/scatter_rows.txt \
 	tests/golden/schedule/softmax.txt \

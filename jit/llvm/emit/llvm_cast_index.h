@@ -2,9 +2,9 @@
 /*
  * llvm_cast_index.h - casts of floats to indices. The index of an access is in
  * range (loops.h), because it was clamped or checked by an earlier kernel. A
- * cast that only accesses use therefore never saturates: of the instructions of
- * its recipe the conversion and the test for NaN, which gives 0, are left. If
- * all indices have 32 bits, so has the conversion.
+ * cast that only accesses use therefore never saturates: the maximum of it and
+ * 0, which is 0 for NaN, and the conversion are left. If all indices have 32
+ * bits, so has the conversion.
  */
 #ifndef TGI_LLVM_CAST_INDEX_H
 #define TGI_LLVM_CAST_INDEX_H
